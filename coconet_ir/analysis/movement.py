@@ -1,0 +1,321 @@
+"""Which operations can run on slices when an all_gather or broadcast moves below them, and what that sends.
+
+The plan reads rules only and changes nothing in the function; decompositions that it needs are built beside it, and
+`discard` drops them. "Part" is the form of a value before the gather or broadcast: sliced, or on the root alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import cast
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+
+from coconet_ir.analysis.bytes import Term, gathered, sent
+from coconet_ir.analysis.dist import Dist, Partial
+from coconet_ir.analysis.inference import align, propagate, withdraw
+from coconet_ir.analysis.rules import operand_dists, rank_of, rule_of
+from coconet_ir.analysis.shapes import Shapes
+from coconet_ir.analysis.verifier import STATE
+from coconet_ir.dialects.attributes import dist_of
+from coconet_ir.dialects.coll import AllGatherOp, BroadcastOp
+from coconet_ir.dialects.comp import SegmentReduceOp, UpdateOp
+from coconet_ir.dialects.decompositions import decompose
+from coconet_ir.schedule.remarks import Reason, Refused
+from coconet_ir.schedule.selection import label_of
+
+Use = tuple[Operation, int]
+"""An operation and the index of its operand."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """One operation that works on parts: the layouts that its operands and results get."""
+
+    operands: tuple[Dist, ...]
+    results: tuple[Dist, ...]
+
+
+@dataclass
+class Movement:
+    """A plan to move `gather` below the operations in `moved`."""
+
+    gather: AllGatherOp | BroadcastOp
+    order: list[Operation]
+    """The operations of the function in order, those decomposed followed by what they are decomposed into."""
+    moved: dict[Operation, Move] = field(default_factory=dict[Operation, Move])
+    parts: dict[SSAValue, Dist] = field(default_factory=dict[SSAValue, Dist])
+    """The layout of each part that exists before slices are made."""
+    decomposed: dict[Operation, list[Operation]] = field(
+        default_factory=dict[Operation, list[Operation]]
+    )
+    stops: dict[Operation, Refused] = field(default_factory=dict[Operation, Refused])
+    """Readers of parts that need the whole value, and why."""
+    bytes_before: list[Term] = field(default_factory=list[Term])
+    bytes_after: list[Term] = field(default_factory=list[Term])
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes of the moved collective."""
+        return self.gather.axes.data
+
+    def replaced(self, value: SSAValue) -> SSAValue:
+        """The value that takes the place of the result of a decomposed operation; any other as it is."""
+        if isinstance(value, OpResult) and (new := self.decomposed.get(value.op)) is not None:
+            return new[-1].results[0]
+        return value
+
+    def wanted(self, op: Operation, index: int) -> Dist | None:
+        """The layout in which `op` will read operand `index`, or None where it reads the whole value."""
+        move = self.moved.get(op)
+        if move is None or move.operands[index] == dist_of(op.operands[index].type):
+            return None
+        return move.operands[index]
+
+    def whole_uses(self, value: SSAValue) -> list[Use]:
+        """The uses that need the value whole once the plan is performed."""
+        users = [value]
+        users += [op.results[0] for op in self.decomposed if self.replaced(op.results[0]) is value]
+        found: list[Use] = []
+        for use in (use for user in users for use in user.uses):
+            rule = rule_of(use.operation)
+            shape_only = rule is not None and use.index in rule.shape_only
+            if use.operation in self.decomposed or shape_only:
+                continue
+            if self.wanted(use.operation, use.index) is None:
+                found.append((use.operation, use.index))
+        return found
+
+    def partial_results(self) -> Iterator[tuple[OpResult, Dist, Partial]]:
+        """Results that become partial on the axes, their layout, and the reduction still to be done."""
+        for op, move in self.moved.items():
+            for result, dist in zip(op.results, move.results, strict=True):
+                state = dist.by_axis.get(self.axes[0])
+                if isinstance(state, Partial):
+                    yield result, dist, state
+
+    def gathered_results(self) -> Iterator[tuple[OpResult, Dist, list[Use]]]:
+        """Results of moved operations that are needed whole, the layout of their part, and who needs them."""
+        for op in self.order:
+            for result in op.results if op in self.moved else ():
+                if result in self.parts and (uses := self.whole_uses(result)):
+                    yield result, self.parts[result], uses
+
+    def discard(self) -> None:
+        """Drop what was built for a plan that is not performed."""
+        for new in self.decomposed.values():
+            _drop(new)
+
+
+def plan_movement(
+    func: FuncOp, gather: AllGatherOp | BroadcastOp, chosen: set[Operation] | None
+) -> Movement:
+    """Plan to move `gather` below exactly the operations `chosen`, or below all that can work on parts.
+
+    Raises `Refused` when nothing can move, or one of the chosen cannot.
+    """
+    plan = Movement(gather, list(func.body.block.ops))
+    plan.parts[gather.output] = dist_of(gather.input.type)
+    try:
+        _forward(plan, chosen)
+        if isinstance(gather, AllGatherOp):
+            _backward(plan, chosen)
+            _sideways(plan, chosen)
+        _check(plan, chosen)
+    except Refused:
+        plan.discard()
+        raise
+    _count(func, plan)
+    return plan
+
+
+def _forward(plan: Movement, chosen: set[Operation] | None) -> None:
+    """Decide for each operation that reads a part, in order, whether it can work on it."""
+    pending = list(reversed(plan.order))
+    plan.order = []
+    while pending:
+        op = pending.pop()
+        plan.order.append(op)
+        if op in plan.moved or op in plan.decomposed:
+            continue
+        operands = [plan.replaced(value) for value in op.operands]
+        if isinstance(op, UpdateOp):
+            # Its result is the value, so readers of the result can read the value's part.
+            if (dist := plan.parts.get(operands[1])) is not None:
+                plan.parts[op.output] = dist
+            continue
+        if chosen is not None and op not in chosen and not _made_by(plan, op, chosen):
+            continue
+        try:
+            move = _move(plan, op, operands)
+        except Refused as refused:
+            new = decompose(op)
+            if new is None:
+                plan.stops[op] = refused
+            else:
+                plan.decomposed[op] = new
+                pending.extend(reversed(new))
+            continue
+        if move is not None:
+            plan.moved[op] = move
+            for result, dist in zip(op.results, move.results, strict=True):
+                if dist != dist_of(result.type) and not dist.has_partial_on(plan.axes):
+                    plan.parts[result] = dist
+
+
+def _made_by(plan: Movement, op: Operation, chosen: set[Operation]) -> bool:
+    """Whether `op` comes from the decomposition of a chosen operation."""
+    return any(old in chosen and op in new for old, new in plan.decomposed.items())
+
+
+def _move(plan: Movement, op: Operation, operands: list[SSAValue]) -> Move | None:
+    """How `op` works on the parts among its operands; None when it reads none. Raises `Refused`."""
+    reading = [index for index, value in enumerate(operands) if value in plan.parts]
+    if not reading or isinstance(op, ReturnOp):
+        return None
+    rule = rule_of(op)
+    if rule is None:
+        raise Refused(Reason.NO_RULE, f"{op.name} states no dimension rule, so it never moves")
+    reading = [index for index in reading if index not in rule.shape_only]
+    if not reading:
+        return None
+    have = [dist_of(value.type) for value in operands]
+    for index in reading:
+        have[index] = plan.parts[operands[index]]
+    need = align(rule, tuple(have))
+    if any(need[index] != have[index] for index in reading):
+        raise Refused(Reason.LAYOUT_CONFLICT, "its operands would have to be sliced further")
+    results = propagate(rule, need)
+    if not isinstance(plan.gather, AllGatherOp) and any(
+        dist == dist_of(result.type) for dist, result in zip(results, op.results, strict=True)
+    ):
+        raise Refused(Reason.LAYOUT_CONFLICT, "it would end the root layout")
+    return Move(need, results)
+
+
+def _backward(plan: Movement, chosen: set[Operation] | None) -> None:
+    """Move also what only moved operations read, so that less is computed and arguments are read as slices."""
+    for op in reversed(plan.order):
+        if op in plan.moved or op in plan.decomposed or isinstance(op, UpdateOp):
+            continue
+        if chosen is not None and op not in chosen and not _made_by(plan, op, chosen):
+            continue
+        rule = rule_of(op)
+        if rule is None or rule.transition is not None or len(op.results) != 1:
+            continue
+        result = op.results[0]
+        wanted = {plan.wanted(use.operation, use.index) for use in result.uses} - {None}
+        if len(wanted) != 1 or plan.whole_uses(result):
+            continue
+        dist = cast(Dist, wanted.pop())
+        try:
+            plan.moved[op] = Move(withdraw(rule, operand_dists(op), dist), (dist,))
+        except Refused:
+            continue
+        plan.parts[result] = dist
+
+
+def _sideways(plan: Movement, chosen: set[Operation] | None) -> None:
+    """Let reductions of an argument that is sliced anyway work on its slice too, as the norms of LAMB do.
+
+    Only where nothing more is gathered: what reads the argument whole must end in small reductions, so that the
+    argument is then read in slices alone.
+    """
+    wanted = {
+        op.operands[index]: dist
+        for op in plan.order
+        for index in range(len(op.operands))
+        if (dist := plan.wanted(op, index)) is not None
+    }
+    for value, dist in wanted.items():
+        if not isinstance(value, BlockArgument) or not plan.whole_uses(value):
+            continue
+        moved, parts, stops = dict(plan.moved), dict(plan.parts), dict(plan.stops)
+        order, decomposed = list(plan.order), dict(plan.decomposed)
+        plan.parts[value] = dist
+        _forward(plan, chosen)
+        _backward(plan, chosen)
+        added = [op for op in plan.moved if op not in moved]
+        if added and all(_gathers_nothing(plan, op) for op in added):
+            continue
+        for op in plan.decomposed.keys() - decomposed.keys():
+            _drop(plan.decomposed[op])
+        plan.moved, plan.parts, plan.stops = moved, parts, stops
+        plan.order, plan.decomposed = order, decomposed
+
+
+def _gathers_nothing(plan: Movement, op: Operation) -> bool:
+    """Whether the results of a moved operation are read as parts only, or become small reductions."""
+    for result, dist in zip(op.results, plan.moved[op].results, strict=True):
+        if dist.has_partial_on(plan.axes):
+            if not _is_small(result):
+                return False
+        elif result in plan.parts and plan.whole_uses(result):
+            return False
+    return True
+
+
+def _is_small(result: OpResult) -> bool:
+    """Whether a reduction's result is 0-d or one value a segment, whose bytes do not count."""
+    return rank_of(result.type) == 0 or isinstance(result.op, SegmentReduceOp)
+
+
+def _drop(steps: list[Operation]) -> None:
+    for op in reversed(steps):
+        op.drop_all_references()
+
+
+def _check(plan: Movement, chosen: set[Operation] | None) -> None:
+    """Raise `Refused` when the plan moves nothing or not all that was chosen; drop useless decompositions."""
+    for op, new in list(plan.decomposed.items()):
+        if not any(step in plan.moved for step in new):
+            del plan.decomposed[op]
+            _drop(new)
+            plan.order = [step for step in plan.order if step not in new]
+    for op in chosen or ():
+        if op not in plan.moved and op not in plan.decomposed:
+            refused = plan.stops.get(op) or Refused(
+                Reason.NOTHING_TO_MOVE, "it does not depend on the moved value"
+            )
+            raise Refused(refused.reason, f"'{label_of(op)}' cannot move: {refused.message}")
+    if not plan.moved:
+        for op, refused in plan.stops.items():
+            raise Refused(refused.reason, f"'{label_of(op)}' cannot move: {refused.message}")
+        raise Refused(Reason.NOTHING_TO_MOVE, "no operation that could move reads its result")
+
+
+def _count(func: FuncOp, plan: Movement) -> None:
+    """What a rank sends in the collectives that the plan adds, changes or makes superfluous."""
+    shapes = Shapes(func, chain.from_iterable(plan.decomposed.values()))
+    for op in plan.order:
+        if isinstance(op, AllGatherOp | BroadcastOp) and op.output in plan.parts:
+            uses = plan.whole_uses(op.output)
+            if not uses and not _only_state(func, [(u.operation, u.index) for u in op.output.uses]):
+                plan.bytes_before += sent(op, dist_of(op.input.type), shapes)
+        elif (move := plan.moved.get(op)) is not None:
+            plan.bytes_before += sent(op, operand_dists(op)[0], shapes) if op.operands else []
+            plan.bytes_after += sent(op, move.operands[0], shapes) if op.operands else []
+    for result, dist, uses in plan.gathered_results():
+        if not _only_state(func, uses):
+            plan.bytes_after.append(gathered(result, dist, plan.axes, shapes))
+    for result, dist, _ in plan.partial_results():
+        if not _is_small(result):
+            plan.bytes_after.append(gathered(result, dist, plan.axes, shapes, times=2))
+
+
+def _only_state(func: FuncOp, uses: list[Use]) -> bool:
+    """Whether the value is only stored into arguments that nobody outside needs whole."""
+    return bool(uses) and all(
+        isinstance(op, UpdateOp) and index == 1 and is_state(func, op.target) for op, index in uses
+    )
+
+
+def is_state(func: FuncOp, value: SSAValue) -> bool:
+    """Whether a value is an argument marked `coconet.state`."""
+    if not isinstance(value, BlockArgument) or func.arg_attrs is None:
+        return False
+    return isinstance(func.arg_attrs.data[value.index].data.get(STATE), UnitAttr)

@@ -1,0 +1,153 @@
+"""Which dimensions of a function are known to be equal (design, section 4, `?` dimensions).
+
+Names of the rules tie dimensions together; a `tensor.splat` sized by `tensor.dim` is tied to the dimension asked
+for. Kernels may assume a class equal once the entry has checked it, and bytes on the wire are counted in classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.tensor import DimOp, SplatOp
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from coconet_ir.analysis.notation import Dim, Shape
+from coconet_ir.analysis.rules import rank_of, rule_of
+
+Place = tuple[SSAValue, int]
+"""A dimension of a value."""
+
+Extent = int | tuple[Place, ...]
+"""A static size, or the product of classes of unknown size, each given by its representative."""
+
+
+class Shapes:
+    """The classes of equal dimensions of one function."""
+
+    def __init__(self, func: FuncOp, beside: Iterable[Operation] = ()):
+        """Classes of `func`, and of the operations `beside` that read its values but stand nowhere yet."""
+        self._parent: dict[Place, Place] = {}
+        self._static: dict[Place, int] = {}
+        self._products: dict[Place, tuple[Place, ...]] = {}
+        self._labels: dict[Place, str] = {}
+        for arg in func.body.block.args:
+            self._declare(arg)
+        for op in chain(func.walk(), beside):
+            for result in op.results:
+                self._declare(result)
+            self._tie_by_rule(op)
+            if isinstance(op, SplatOp):
+                self._tie_splat(op)
+
+    def extent(self, place: Place) -> Extent:
+        """The size of a dimension: a number, or the classes whose sizes it multiplies."""
+        root = self._find(place)
+        if (size := self._static.get(root)) is not None:
+            return size
+        if (factors := self._products.get(root)) is None:
+            return (root,)
+        known, unknown = 1, list[Place]()
+        for factor in factors:
+            part = self.extent(factor)
+            if isinstance(part, int):
+                known *= part
+            else:
+                unknown += part
+        return tuple(sorted(unknown, key=self.label)) if known == 1 else (root,)
+
+    def elements(self, value: SSAValue) -> tuple[int, tuple[Place, ...]]:
+        """The number of elements of a tensor: a static factor and classes of unknown size."""
+        known, unknown = 1, list[Place]()
+        for dim in range(rank_of(value.type) or 0):
+            part = self.extent((value, dim))
+            if isinstance(part, int):
+                known *= part
+            else:
+                unknown += part
+        return known, tuple(sorted(unknown, key=self.label))
+
+    def label(self, place: Place) -> str:
+        """A name for the class of a dimension, its own in the function: `w.0`, dimension 0 of %w."""
+        root = self._find(place)
+        if (known := self._labels.get(root)) is None:
+            value, dim = root
+            known = f"{value.name_hint or 'tensor'}.{dim}"
+            while known in self._labels.values():
+                known += "'"
+            self._labels[root] = known
+        return known
+
+    def _declare(self, value: SSAValue) -> None:
+        if isinstance(value.type, TensorType):
+            for dim, size in enumerate(value.type.get_shape()):
+                if size != DYNAMIC_INDEX:
+                    self._static[(value, dim)] = size
+
+    def _find(self, place: Place) -> Place:
+        while (parent := self._parent.get(place, place)) != place:
+            self._parent[place] = self._parent.get(parent, parent)
+            place = parent
+        return place
+
+    def _tie(self, one: Place, other: Place) -> None:
+        first, second = self._find(one), self._find(other)
+        if first == second:
+            return
+        self._parent[second] = first
+        for table in (self._static, self._products):
+            if second in table:
+                table.setdefault(first, table[second])  # type: ignore[arg-type]
+
+    def _tie_by_rule(self, op: Operation) -> None:
+        rule = rule_of(op)
+        if rule is None:
+            return
+        first: dict[str, Place] = {}
+        products: list[tuple[Place, Dim]] = []
+        for shapes, values in ((rule.operands, op.operands), (rule.results, op.results)):
+            self._tie_values(shapes, values, first, products)
+        for place, factors in products:
+            if all(name in first for name in factors):
+                self._products.setdefault(
+                    self._find(place), tuple(first[name] for name in factors)
+                )
+
+    def _tie_values(
+        self,
+        shapes: Sequence[Shape | None],
+        values: Sequence[SSAValue],
+        first: dict[str, Place],
+        products: list[tuple[Place, Dim]],
+    ) -> None:
+        for shape, value in zip(shapes, values, strict=True):
+            for dim, factors in enumerate(shape or ()):
+                if len(factors) > 1:
+                    products.append(((value, dim), factors))
+                elif (other := first.setdefault(factors[0], (value, dim))) != (value, dim):
+                    self._tie(other, (value, dim))
+
+    def _tie_splat(self, op: SplatOp) -> None:
+        if not isinstance(op.result.type, TensorType):
+            return
+        unknown = [d for d, s in enumerate(op.result.type.get_shape()) if s == DYNAMIC_INDEX]
+        for dim, size in zip(unknown, op.dynamicSizes, strict=False):
+            if (place := _asked_for(size)) is not None:
+                self._tie(place, (op.result, dim))
+
+
+def _asked_for(size: SSAValue) -> Place | None:
+    """The dimension whose extent an index value is, if it comes from `tensor.dim` with a constant."""
+    if not isinstance(size, OpResult) or not isinstance(dim := size.op, DimOp):
+        return None
+    index = dim.index
+    if not isinstance(index, OpResult) or not isinstance(constant := index.op, ConstantOp):
+        return None
+    if not isinstance(constant.value, IntegerAttr):
+        return None
+    number = constant.value.value.data
+    return (dim.source, number) if 0 <= number < (rank_of(dim.source.type) or 0) else None
+

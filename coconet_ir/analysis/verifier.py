@@ -1,0 +1,242 @@
+"""What holds for a whole program at the distributed level, checked after every pass (design, sections 2, 4, 5).
+
+Operations check themselves (`verify`), with their rules; here is what no operation can see alone: dominance,
+the mesh, layouts against shapes, updates and what reads their targets, dropouts that share an id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+
+from coconet_ir.analysis.dist import Partial
+from coconet_ir.analysis.dominance import check_dominance
+from coconet_ir.analysis.rules import LAYOUT_OF, is_uninferred, rule_of
+from coconet_ir.diagnostics import IRError
+from coconet_ir.dialects.attributes import AxesAttr, DistAttr, dist_of
+from coconet_ir.dialects.coll import RegionOp
+from coconet_ir.dialects.comp import DropoutOp, ReshapeOp, TransposeOp, UpdateOp
+from coconet_ir.dialects.layout import MeshOp, RelaxOp, SliceOp
+
+LEVEL = "coconet.level"
+"""The module attribute that names a level below the distributed one."""
+
+STATE = "coconet.state"
+"""Marks an argument that nobody outside needs whole."""
+
+SCATTERED = "coconet.scattered"
+"""Marks an argument that is many buffers seen as one tensor."""
+
+
+def verify_program(module: ModuleOp) -> None:
+    """Check a verified module as a distributed program. Raises `IRError` at the first thing wrong."""
+    check_dominance(module)
+    if (level := module.attributes.get(LEVEL)) is not None:
+        raise IRError(
+            f"{LEVEL} = {level} is no level of this version: leave it out for a distributed program",
+            module,
+        )
+    layouts = _Layouts(_the_mesh(module))
+    for op in module.ops:
+        if isinstance(op, FuncOp) and op.body.blocks:
+            _check_function(op, layouts)
+
+
+def _the_mesh(module: ModuleOp) -> MeshOp | None:
+    meshes = [op for op in module.walk() if isinstance(op, MeshOp)]
+    if len(meshes) > 1:
+        raise IRError(
+            "is the second mesh: a module has one, with all axes",
+            meshes[1],
+            [("the first mesh is here", meshes[0])],
+        )
+    if meshes and meshes[0].parent_op() is not module:
+        raise IRError("belongs at the top of the module", meshes[0])
+    return meshes[0] if meshes else None
+
+
+class _Layouts:
+    """Checks layouts against shapes and the mesh, each type once."""
+
+    def __init__(self, mesh: MeshOp | None):
+        self.mesh = mesh
+        self.axes = frozenset(() if mesh is None else mesh.axes.data)
+        self.seen: dict[int, Attribute] = {}
+
+    def check_type(self, type: Attribute, op: Operation) -> None:
+        """Raises `IRError` at `op` when the layout of a tensor type cannot be."""
+        if id(type) in self.seen or not isinstance(type, TensorType):
+            return
+        if not isinstance(type.encoding, NoneAttr):
+            if not isinstance(type.encoding, DistAttr):
+                raise IRError(f"has the encoding {type.encoding}: a layout is #layout.dist<…>", op)
+            self.check_dist(type.encoding, type, op)
+        self.seen[id(type)] = type
+
+    def check_dist(self, dist: DistAttr, type: TensorType[Attribute], op: Operation) -> None:
+        """Raises `IRError` at `op` when this layout does not fit the tensor or the mesh."""
+        if (problem := dist.verify_rank(len(type.shape.data))) is not None:
+            raise IRError(f"has the layout {dist.data}: {problem}", op)
+        self.check_axes(dist.data.axes(), op)
+
+    def check_axes(self, axes: Iterator[str] | tuple[str, ...], op: Operation) -> None:
+        """Raises `IRError` at `op` when the mesh lacks one of the axes."""
+        for axis in axes:
+            if axis in self.axes:
+                continue
+            if self.mesh is None:
+                raise IRError(
+                    f"names the axis '{axis}', but the module has no mesh: add layout.mesh "
+                    f"@mesh({axis} = 8)",
+                    op,
+                )
+            raise IRError(
+                f"names the axis '{axis}', which the mesh lacks; it has {', '.join(sorted(self.axes))}",
+                op,
+                [("the mesh is here", self.mesh)],
+            )
+
+
+def _check_function(func: FuncOp, layouts: _Layouts) -> None:
+    if len(func.body.blocks) > 1:
+        raise IRError("has several blocks: a distributed program has no control flow", func)
+    uninferred = is_uninferred(func)
+    _check_signature(func, layouts, uninferred)
+    order = list(_in_order(func.body.block))
+    for op in order:
+        for result in op.results:
+            layouts.check_type(result.type, op)
+            if uninferred and dist_of(result.type):
+                raise IRError(
+                    f"has a layout in a function that is not inferred yet: leave layouts to {LAYOUT_OF} "
+                    "and coconet-infer, or write them all",
+                    op,
+                )
+        axes = op.properties.get("axes")
+        if isinstance(axes, AxesAttr):
+            layouts.check_axes(axes.data, op)
+    _check_updates(func, order)
+    _check_dropouts(order)
+
+
+def _in_order(block: Block) -> Iterator[Operation]:
+    """The operations of a function in the order in which they run, regions inlined."""
+    for op in block.ops:
+        yield op
+        if isinstance(op, RegionOp):
+            yield from _in_order(op.body.block)
+        elif op.regions:
+            raise IRError("has a region: a distributed program has no control flow", op)
+
+
+def _check_signature(func: FuncOp, layouts: _Layouts, uninferred: bool) -> None:
+    args = func.body.block.args
+    for arg in args:
+        layouts.check_type(arg.type, func)
+        dist = dist_of(arg.type)
+        if dist.has(Partial):
+            raise IRError(
+                f"takes {_name(arg)} as {dist}: an argument is never partial; make it local", func
+            )
+        if uninferred and dist:
+            raise IRError(f"gives {_name(arg)} a layout both in its type and elsewhere", func)
+    for type in func.function_type.outputs:
+        layouts.check_type(type, func)
+    for attributes, types in (
+        (func.arg_attrs, func.function_type.inputs),
+        (func.res_attrs, func.function_type.outputs),
+    ):
+        if attributes is None:
+            continue
+        if len(attributes) != len(types):
+            raise IRError(f"has {len(types)} types but {len(attributes)} dictionaries for them", func)
+        for entry, type in zip(attributes, types, strict=True):
+            _check_marks(func, entry.data, type, layouts)
+
+
+def _check_marks(
+    func: FuncOp, marks: dict[str, Attribute], type: Attribute, layouts: _Layouts
+) -> None:
+    for mark in (STATE, SCATTERED):
+        if mark in marks and not (
+            isinstance(type, TensorType) and isinstance(marks[mark], UnitAttr)
+        ):
+            raise IRError(f"marks a {type} as {mark}: the mark takes no value and is for tensors", func)
+    if (layout := marks.get(LAYOUT_OF)) is None:
+        return
+    if not isinstance(layout, DistAttr) or not isinstance(type, TensorType):
+        raise IRError(f"has {LAYOUT_OF} = {layout} on a {type}: it takes #layout.dist<…> of a tensor", func)
+    layouts.check_dist(layout, type, func)
+    if layout.data.has(Partial):
+        raise IRError(f"has {LAYOUT_OF} = {layout}: arguments and results are never partial", func)
+
+
+def _name(value: SSAValue) -> str:
+    if value.name_hint is not None:
+        return f"%{value.name_hint}"
+    index = value.index if isinstance(value, BlockArgument | OpResult) else 0
+    return f"argument {index}"
+
+
+def _check_updates(func: FuncOp, order: list[Operation]) -> None:
+    updates: dict[SSAValue, UpdateOp] = {}
+    for op in order:
+        if not isinstance(op, UpdateOp):
+            continue
+        target = op.target
+        if not isinstance(target, BlockArgument) or target.block is not func.body.block:
+            raise IRError("updates a value that is no argument of the function", op)
+        if target in updates:
+            raise IRError(
+                f"updates {_name(target)} a second time; an argument is updated once",
+                op,
+                [("the first update is here", updates[target])],
+            )
+        updates[target] = op
+    if not updates:
+        return
+    place = {op: i for i, op in enumerate(order)}
+    for target, update in updates.items():
+        for reader in data_readers(target):
+            if reader is not update and place[reader] > place[update]:
+                raise IRError(
+                    f"reads {_name(target)} after its update; read the update's result instead, or read "
+                    "before it",
+                    reader,
+                    [("the update is here", update)],
+                )
+
+
+def data_readers(target: SSAValue) -> Iterator[Operation]:
+    """The operations that read the data of an argument, also through views of it; views themselves are none.
+
+    A view is a slice, relax, reshape or transpose. `tensor.dim` and other uses of the shape alone do not read.
+    """
+    for use in target.uses:
+        op = use.operation
+        rule = rule_of(op)
+        if rule is not None and use.index in rule.shape_only:
+            continue
+        if isinstance(op, UpdateOp) and use.index == 0:
+            continue
+        if isinstance(op, SliceOp | RelaxOp | ReshapeOp | TransposeOp):
+            yield from data_readers(op.results[0])
+        else:
+            yield op
+
+
+def _check_dropouts(order: list[Operation]) -> None:
+    seen: dict[int, DropoutOp] = {}
+    for op in order:
+        if isinstance(op, DropoutOp):
+            other = seen.setdefault(op.id.value.data, op)
+            if other is not op:
+                raise IRError(
+                    f"has the id {op.id.value.data} of another dropout; give each its own, or both drop "
+                    "the same elements",
+                    op,
+                    [("the other one is here", other)],
+                )

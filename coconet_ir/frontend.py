@@ -1,0 +1,104 @@
+"""From text to a checked module: what every tool does first.
+
+    module = parse_program(make_context(), source, "prog.mlir")
+
+A program that is not valid raises an error that `coconet_ir.diagnostics.diagnose` shows.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import traceback
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects as get_upstream_dialects
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
+
+from coconet_ir.diagnostics import IRError, located
+from coconet_ir.dialects import get_all_dialects
+
+UPSTREAM_DIALECTS = ("arith", "builtin", "cf", "func", "math", "memref", "scf", "tensor")
+"""The upstream dialects that programs may use; ours replace those of the same name."""
+
+
+def make_context(*, allow_unregistered: bool = False) -> Context:
+    """A context that knows the project's dialects and `UPSTREAM_DIALECTS`, loaded when used."""
+    ctx = Context(allow_unregistered)
+    upstream = get_upstream_dialects()
+    for name, load in ({n: upstream[n] for n in UPSTREAM_DIALECTS} | get_all_dialects()).items():
+        ctx.register_dialect(name, load)
+    return ctx
+
+
+def read_source(path: str) -> str:
+    """The text of a file, or of standard input for `-`.
+
+    Raises `IRError` when the file cannot be read or is not UTF-8.
+    """
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise IRError(f"cannot read '{path}': {error.strerror}") from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise IRError(f"'{path}' is not UTF-8 (line {line})") from None
+
+
+def source_name(path: str) -> str:
+    """What diagnostics call the file."""
+    return "<stdin>" if path == "-" else path
+
+
+def parse_program(ctx: Context, text: str, name: str) -> ModuleOp:
+    """Parse and check a program.
+
+    Raises `ParseError` for text that is no module and `IRError` for a module that is not valid;
+    `coconet_ir.diagnostics.diagnose` shows both.
+    """
+    from coconet_ir.xdsl_compat import LocatedParser
+
+    module = LocatedParser(ctx, text, name).parse_module()
+    check(module)
+    return module
+
+
+def check(module: ModuleOp) -> None:
+    """Verify each operation, then the whole program: dominance, layouts, updates, names.
+
+    Raises `IRError`.
+    """
+    from coconet_ir.analysis.verifier import verify_program
+
+    try:
+        module.verify()
+    except VerifyException as error:
+        raise located(error, module) from error
+    verify_program(module)
+
+
+def load_python(path: str) -> None:
+    """Run a Python file that declares custom operations.
+
+    Raises `IRError` with the line at fault when the file cannot be read or raises.
+    """
+    try:
+        runpy.run_path(path, run_name="coconet_custom")
+    except FileNotFoundError as error:
+        if error.filename != path:
+            raise IRError(_python_error(path, error)) from error
+        raise IRError(f"cannot read '{path}': {error.strerror}") from None
+    except (Exception, SystemExit) as error:
+        raise IRError(_python_error(path, error)) from error
+
+
+def _python_error(path: str, error: BaseException) -> str:
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return f"{path}:{error.lineno}: {type(error).__name__}: {error.msg}"
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == path]
+    place = f"{path}:{lines[-1]}" if lines else path
+    return f"{place}: {type(error).__name__}: {error}"

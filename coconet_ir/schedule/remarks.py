@@ -1,0 +1,116 @@
+"""What a rewrite did or declined to do, and why: the one list of reason codes (design, section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import StrEnum
+
+from xdsl.ir import Operation
+
+from coconet_ir.diagnostics import position
+
+
+class Reason(StrEnum):
+    """Why a rewrite declined. Each occurs in a test under `test/filecheck/passes`."""
+
+    ZERO_DIMENSIONAL = "zero-dimensional"
+    """The tensor has no dimension to cut."""
+    NO_FREE_DIMENSION = "no-free-dimension"
+    """Every dimension is cut already, and no dimension was named."""
+    UNIT_CONFLICT = "unit-conflict"
+    """The dimension is cut already in another unit."""
+    ORDERED_BY_RANK = "ordered-by-rank"
+    """`order = ranks` fixes the order of the additions; cutting the axes apart would change it."""
+    NOT_REPLICATED = "not-replicated"
+    """The value is not replicated on the axes."""
+    NO_RULE = "no-rule"
+    """The operation states no dimension rule, so it never moves."""
+    WHOLE_DIMENSION = "whole-dimension"
+    """The operation needs the dimension whole."""
+    NOT_FIRST_FACTOR = "not-first-factor"
+    """The dimension is a product and the name is not its first factor."""
+    UNIT_NOT_STATIC = "unit-not-static"
+    """A product's inner factors are not static, or the slice does not fall on their boundary."""
+    LAYOUT_CONFLICT = "layout-conflict"
+    """Operands would have to be sliced in two ways."""
+    NEEDS_REDUCTION = "needs-reduction"
+    """A partial value stands where the operation needs the whole one."""
+    OWN_AXES = "own-axes"
+    """A collective over the same axes stands in the way."""
+    NOTHING_TO_MOVE = "nothing-to-move"
+    """No operation that reads the gathered value can run on slices."""
+    MORE_BYTES = "more-bytes"
+    """The rewrite would send more bytes, and `allow-more-bytes=true` was not given."""
+    SCALAR_RESULT = "scalar-result"
+    """The operation makes a scalar, and scalars are replicated."""
+
+
+class Refused(Exception):
+    """A rewrite or a layout that is not possible, with its reason code and a sentence for the user."""
+
+    def __init__(self, reason: Reason, message: str):
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One application of a rewrite: applied, or declined with a reason and what would lift it."""
+
+    rewrite: str
+    operation: str
+    location: str
+    message: str
+    reason: Reason | None = None
+
+    @property
+    def applied(self) -> bool:
+        """Whether the rewrite was applied."""
+        return self.reason is None
+
+    def render(self) -> str:
+        """One line: `file:line:col: remark: split 'avg': applied: …`."""
+        verdict = "applied" if self.reason is None else f"declined [{self.reason}]"
+        return f"{self.location}: remark: {self.rewrite} '{self.operation}': {verdict}: {self.message}"
+
+    def to_json(self) -> dict[str, str | bool | None]:
+        """The remark as one JSON object."""
+        return {
+            "rewrite": self.rewrite,
+            "operation": self.operation,
+            "location": self.location,
+            "applied": self.applied,
+            "reason": self.reason,
+            "message": self.message,
+        }
+
+
+_sink: ContextVar[list[Remark] | None] = ContextVar("coconet remarks", default=None)
+
+
+@contextmanager
+def collect() -> Iterator[list[Remark]]:
+    """Gather every remark emitted inside the block."""
+    remarks: list[Remark] = []
+    token = _sink.set(remarks)
+    try:
+        yield remarks
+    finally:
+        _sink.reset(token)
+
+
+def emit(remark: Remark) -> None:
+    """Hand a remark to whoever collects."""
+    if (remarks := _sink.get()) is not None:
+        remarks.append(remark)
+
+
+
+def location_of(op: Operation) -> str:
+    """`file:line:col` of an operation, or `-` when neither it nor a parent has one."""
+    found = position(op)
+    return "-" if found is None else str(found)

@@ -1,0 +1,107 @@
+"""How a schedule names operations (design, section 6, names)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from coconet_ir.diagnostics import IRError
+
+NAME = "coconet.name"
+"""The attribute that names an operation; without it, the name of its first result does."""
+
+_REWRITTEN = re.compile(r"_[0-9]+$")
+
+
+def name_of(op: Operation) -> str | None:
+    """The name by which a schedule finds the operation, or None."""
+    if isinstance(given := op.attributes.get(NAME), StringAttr):
+        return given.data
+    return op.results[0].name_hint if op.results else None
+
+
+def label_of(op: Operation) -> str:
+    """The operation's name, or what it is, for messages."""
+    return name_of(op) or op.name
+
+
+def functions(module: ModuleOp, func: str | None) -> list[FuncOp]:
+    """The functions with a body, or only the one named `func`. Raises `IRError` when there is none of that name."""
+    found = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
+    if func is None:
+        return found
+    chosen = [op for op in found if op.sym_name.data == func]
+    if not chosen:
+        names = ", ".join(op.sym_name.data for op in found) or "none"
+        raise IRError(f"func={func} names no function; the module has: {names}", module)
+    return chosen
+
+
+def selectable(func: FuncOp) -> Iterator[Operation]:
+    """The operations a selector can name: those of the function's block, not those inside regions."""
+    return iter(func.body.block.ops)
+
+
+def find(func: FuncOp, name: str) -> Operation | None:
+    """The operation of this name in the function, or None.
+
+    Raises `IRError` for a selector that two operations match, or that printing would rewrite.
+    """
+    if _REWRITTEN.search(name):
+        raise IRError(
+            f"'{name}' cannot select an operation: a name that ends in _ and digits is rewritten when the "
+            f"text is printed; name the operation with the attribute {NAME}",
+            func,
+        )
+    matches = [op for op in selectable(func) if name_of(op) == name]
+    if len(matches) > 1:
+        raise IRError(
+            f"is one of {len(matches)} operations named '{name}'; give it a name of its own with the "
+            f"attribute {NAME}",
+            matches[1],
+            [("another one is here", matches[0])],
+        )
+    return matches[0] if matches else None
+
+
+def find_argument(func: FuncOp, name: str) -> BlockArgument | None:
+    """The argument of this name, or None."""
+    return next((arg for arg in func.body.block.args if arg.name_hint == name), None)
+
+
+def no_such(where: Operation, option: str, name: str, available: list[str]) -> IRError:
+    """The error for a selector that matches nothing: it lists what there is."""
+    listed = ", ".join(sorted(set(available))) or "none"
+    return IRError(f"{option}={name} names no operation; there are: {listed}", where)
+
+
+class Names:
+    """The names taken in a function, and fresh ones made from them."""
+
+    def __init__(self, func: FuncOp):
+        self._taken: set[str] = set()
+        for arg in func.body.block.args:
+            if arg.name_hint is not None:
+                self._taken.add(arg.name_hint)
+        for op in func.walk():
+            if (name := name_of(op)) is not None:
+                self._taken.add(name)
+            self._taken.update(r.name_hint for r in op.results if r.name_hint is not None)
+
+    def fresh(self, wanted: str) -> str:
+        """`wanted` if it is free, else `wanted2`, `wanted3`, …; it is taken from now on."""
+        name, count = wanted, 1
+        while name in self._taken:
+            count += 1
+            name = f"{wanted}{count}"
+        self._taken.add(name)
+        return name
+
+
+def called(value: SSAValue) -> str:
+    """The name of a value for making others from it; `value` if it has none."""
+    return value.name_hint or "value"

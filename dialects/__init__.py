@@ -1,0 +1,56 @@
+"""The dialects, each in its own file, imported only when a tool registers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.ir import Dialect
+
+
+def get_layout() -> Dialect:
+    from coconet_ir.dialects.layout import Layout
+
+    return Layout
+
+
+def get_coll() -> Dialect:
+    from coconet_ir.dialects.coll import Coll
+
+    return Coll
+
+
+def get_comp() -> Dialect:
+    from coconet_ir.dialects.comp import Comp
+
+    return Comp
+
+
+def get_arith() -> Dialect:
+    from coconet_ir.dialects.arith import Arith
+
+    return Arith
+
+
+def get_math() -> Dialect:
+    from coconet_ir.dialects.math import Math
+
+    return Math
+
+
+def get_tensor() -> Dialect:
+    from coconet_ir.dialects.tensor import Tensor
+
+    return Tensor
+
+
+OWN: dict[str, Callable[[], Dialect]] = {
+    "layout": get_layout,
+    "coll": get_coll,
+    "comp": get_comp,
+}
+"""The dialects whose names are ours alone; plain xdsl-opt sees these too."""
+
+
+def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
+    """Our dialects, and those of upstream that our tools replace by extended ones."""
+    return {**OWN, "arith": get_arith, "math": get_math, "tensor": get_tensor}

@@ -1,0 +1,76 @@
+"""Element types: which take part in reductions, and in which precision a reduction adds (design, section 5)."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    TensorType,
+    f32,
+)
+from xdsl.ir import Attribute
+
+from coconet_ir.analysis.dist import Kind
+
+ARITHMETIC_FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
+"""Float elements with arithmetic."""
+
+REDUCIBLE_FLOATS = (*ARITHMETIC_FLOATS, Float8E4M3FNType, Float8E5M2Type)
+"""Float elements that can be reduced; 8-bit ones accumulate in f32."""
+
+ARITHMETIC_WIDTHS = (32, 64)
+"""Widths of the integers with arithmetic."""
+
+
+def element_of(type: Attribute) -> Attribute:
+    """The element type of a tensor, any other type as it is."""
+    return type.element_type if isinstance(type, TensorType) else type
+
+
+def is_float(element: Attribute) -> bool:
+    """Whether this is a floating-point element."""
+    return isinstance(element, AnyFloat)
+
+
+def default_accumulate(element: Attribute) -> Attribute:
+    """The type in which reductions of this element add: f32 for floats of 16 bits or fewer, else its own."""
+    if is_float(element) and not isinstance(element, Float64Type | Float32Type):
+        return f32
+    return element
+
+
+def reduction_problem(element: Attribute, kind: Kind) -> str | None:
+    """Why tensors of this element cannot be reduced by `kind`, or None."""
+    if isinstance(element, REDUCIBLE_FLOATS):
+        return None
+    if isinstance(element, IntegerType) and element.width.data in ARITHMETIC_WIDTHS:
+        if kind is Kind.AVG:
+            return f"avg needs a floating-point element, not {element}: sum and divide explicitly"
+        return None
+    return (
+        f"{element} elements cannot be reduced; f64, f32, f16, bf16, f8E4M3FN, f8E5M2, i64 and i32 can: "
+        "cast first"
+    )
+
+
+def precision_problem(
+    element: Attribute, result: Attribute, accumulate: Attribute | None, wire: Attribute | None
+) -> str | None:
+    """What is wrong with a reduction's `accumulate`, `wire` or result element type, or None."""
+    for word, type in (("accumulate", accumulate), ("wire", wire)):
+        if type is None:
+            continue
+        if (problem := reduction_problem(type, Kind.SUM)) is not None:
+            return f"{word} = {type}: {problem}"
+        if is_float(type) != is_float(element):
+            return f"{word} = {type} does not fit {element} elements: both must be floats or integers"
+    if result not in (element, accumulate):
+        allowed = str(element) if accumulate is None else f"{element} or {accumulate}"
+        return f"the result's elements must be {allowed} (the operand's or `accumulate`), not {result}"
+    return None

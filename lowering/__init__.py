@@ -1,0 +1,1 @@
+"""The steps from distributed programs down to kernels, one file a step."""

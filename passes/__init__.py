@@ -1,0 +1,41 @@
+"""Rewrites within the distributed level, one file a pass, imported only when a pipeline asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.passes import ModulePass
+
+
+def get_infer() -> type[ModulePass]:
+    from coconet_ir.passes.infer import InferPass
+
+    return InferPass
+
+
+def get_split() -> type[ModulePass]:
+    from coconet_ir.passes.split import SplitPass
+
+    return SplitPass
+
+
+def get_slice() -> type[ModulePass]:
+    from coconet_ir.passes.slice import SlicePass
+
+    return SlicePass
+
+
+def get_reorder() -> type[ModulePass]:
+    from coconet_ir.passes.reorder import ReorderPass
+
+    return ReorderPass
+
+
+def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
+    """Every pass by its name."""
+    return {
+        "coconet-infer": get_infer,
+        "coconet-split": get_split,
+        "coconet-slice": get_slice,
+        "coconet-reorder": get_reorder,
+    }

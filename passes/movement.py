@@ -1,0 +1,153 @@
+"""Perform a planned movement: slice operands, retype what moved, gather what is still needed whole."""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from coconet_ir.analysis.dist import Dist
+from coconet_ir.analysis.movement import Movement
+from coconet_ir.analysis.rules import rule_of
+from coconet_ir.dialects.attributes import dist_of, with_dist
+from coconet_ir.dialects.coll import AllGatherOp, AllReduceOp, BroadcastOp
+from coconet_ir.dialects.comp import UpdateOp
+from coconet_ir.dialects.layout import RelaxOp, SliceOp
+from coconet_ir.dialects.syntax import numbers
+from coconet_ir.passes.views import makes_anything, remade, views
+from coconet_ir.schedule.selection import Names, called
+from coconet_ir.xdsl_compat import set_type
+
+
+def perform(func: FuncOp, plan: Movement) -> None:
+    """Rewrite the function as planned."""
+    gathers = [(result, dist, uses) for result, dist, uses in plan.gathered_results()]
+    partial = list(plan.partial_results())
+    names = Names(func)
+    _place_decompositions(plan, names)
+    parts = _Parts(func, plan, names)
+    reads = [
+        (op, index, dist)
+        for op in plan.order
+        for index in range(len(op.operands))
+        if (dist := plan.wanted(op, index)) is not None
+    ]
+    for op, index, dist in reads:
+        op.operands[index] = parts.part(op.operands[index], dist)
+    for op, move in plan.moved.items():
+        for result, dist in zip(op.results, move.results, strict=True):
+            set_type(result, with_dist(result.type, dist))
+    for result, _, uses in gathers:
+        whole = parts.gather(result)
+        for op, index in uses:
+            op.operands[index] = whole
+    for result, _, state in partial:
+        parts.reduce(result, AllReduceOp(result, state.kind, plan.axes))
+    _drop_unused(plan)
+
+
+def _place_decompositions(plan: Movement, names: Names) -> None:
+    for op, new in plan.decomposed.items():
+        block = op.parent
+        if block is None:
+            continue
+        block.insert_ops_before(new, op)
+        result = new[-1].results[0]
+        for step in new[:-1]:
+            step.results[0].name_hint = names.fresh(called(step.results[0]))
+        name, op.results[0].name_hint = op.results[0].name_hint, None
+        result.name_hint = name
+        op.results[0].replace_all_uses_with(result)
+        op.detach()
+        op.erase()
+
+
+class _Parts:
+    """Makes parts of values that have none, and whole values from parts, each once."""
+
+    def __init__(self, func: FuncOp, plan: Movement, names: Names):
+        self.func, self.plan, self.names = func, plan, names
+        self.made: dict[tuple[SSAValue, Dist], SSAValue] = {}
+        self.start = func.body.block.first_op
+
+    def part(self, value: SSAValue, dist: Dist) -> SSAValue:
+        """The part of a value in this layout."""
+        if isinstance(value, OpResult):
+            op = value.op
+            if op in self.plan.moved:
+                return value
+            if isinstance(op, UpdateOp):
+                return self.part(op.value, dist)
+            if isinstance(op, AllGatherOp | BroadcastOp) and dist_of(op.input.type) == dist:
+                return op.input
+        key = (value, dist)
+        if key not in self.made:
+            self.made[key] = self._make(value, dist)
+        return self.made[key]
+
+    def _make(self, value: SSAValue, dist: Dist) -> SSAValue:
+        if isinstance(value, OpResult) and makes_anything(value):
+            return self._place(value, [remade(value, dist)])
+        for use in value.uses:
+            op = use.operation
+            if isinstance(op, SliceOp | RelaxOp) and dist_of(op.output.type) == dist:
+                if op is not self.start:
+                    op.detach()
+                    self._insert_after(op, value)
+                return op.output
+        return self._place(value, views(value, dist))
+
+    def _place(self, value: SSAValue, made: list[Operation]) -> SSAValue:
+        """Put what was made from a value behind its definition, in order."""
+        for op in made:
+            op.results[0].name_hint = self.names.fresh(f"{called(value)}_slice")
+        for op in made if isinstance(value.owner, Block) else reversed(made):
+            self._insert_after(op, value)
+        return made[-1].results[0]
+
+    def gather(self, value: OpResult) -> SSAValue:
+        """The whole value of a part."""
+        old = self.plan.gather
+        if isinstance(old, AllGatherOp):
+            new: AllGatherOp | BroadcastOp = AllGatherOp(value, old.axes.data)
+        else:
+            new = BroadcastOp(value, old.axes.data, numbers(old.roots))
+        suffix = "ag" if isinstance(new, AllGatherOp) else "bcast"
+        new.output.name_hint = self.names.fresh(f"{called(value)}_{suffix}")
+        self._insert_after(new, value)
+        return new.output
+
+    def reduce(self, value: OpResult, reduction: AllReduceOp) -> None:
+        """Let everybody else read the reduction of a partial value."""
+        reduction.output.name_hint = self.names.fresh(f"{called(value)}_ar")
+        for use in list(value.uses):
+            if use.operation is not reduction:
+                use.operation.operands[use.index] = reduction.output
+        self._insert_after(reduction, value)
+
+    def _insert_after(self, op: Operation, value: SSAValue) -> None:
+        """Put `op` behind the definition of a value it reads, and give it that place in messages."""
+        owner = value.owner
+        if isinstance(owner, Block):
+            op.location = self.func.location
+            if self.start is not None:
+                owner.insert_op_before(op, self.start)
+            return
+        op.location = owner.location
+        if (block := owner.parent) is not None:
+            block.insert_op_after(op, owner)
+
+
+def _drop_unused(plan: Movement) -> None:
+    """Let uses of the shape alone read parts, and erase gathers that nobody reads any more."""
+    for op in plan.order:
+        if not isinstance(op, AllGatherOp | BroadcastOp) or op.output not in plan.parts:
+            continue
+        if op in plan.moved:
+            continue
+        for use in list(op.output.uses):
+            rule = rule_of(use.operation)
+            if rule is not None and use.index in rule.shape_only:
+                use.operation.operands[use.index] = op.input
+        if op.output.first_use is None:
+            op.detach()
+            op.erase()

@@ -1,0 +1,55 @@
+"""The changes of layout that send nothing: slices and relaxes from a value to a layout it can be seen in."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from coconet_ir.analysis.dist import Dist, LayoutError, Local, Root
+from coconet_ir.analysis.rules import rule_of
+from coconet_ir.dialects.attributes import dist_of, with_dist
+from coconet_ir.dialects.layout import RelaxOp, SliceOp
+from coconet_ir.xdsl_compat import set_type
+
+
+def views(value: SSAValue, dist: Dist) -> list[Operation]:
+    """New operations, the last of which gives `value` the layout `dist`; none if it has it already.
+
+    Raises `LayoutError` when slicing and relaxing replicated axes does not lead there.
+    """
+    made: list[Operation] = []
+    for cut in dist.cuts:
+        have = dist_of(value.type).by_dim.get(cut.dim)
+        missing = cut.axes[len(have.axes) if have else 0 :]
+        if missing:
+            part = SliceOp(value, missing, cut.dim, cut.unit)
+            made.append(part)
+            value = part.output
+    new = [entry for entry in dist.states if entry not in dist_of(value.type).states]
+    loose = [axis for axis, state in new if isinstance(state, Local)]
+    rooted = [(axis, state.coordinate) for axis, state in new if isinstance(state, Root)]
+    if loose:
+        made.append(RelaxOp(value, loose))
+        value = made[-1].results[0]
+    if rooted:
+        made.append(RelaxOp(value, [axis for axis, _ in rooted], [root for _, root in rooted]))
+        value = made[-1].results[0]
+    if dist_of(value.type) != dist:
+        for op in reversed(made):
+            op.erase()
+        raise LayoutError(f"a value that is {dist_of(value.type)} cannot be seen as {dist}")
+    return made
+
+
+def makes_anything(value: SSAValue) -> bool:
+    """Whether a value comes from an operation that reads no tensor: a splat or constant, free to be made in parts."""
+    if not isinstance(value, OpResult):
+        return False
+    rule = rule_of(value.op)
+    return rule is not None and not rule.data and rule.results != (None,)
+
+
+def remade(value: OpResult, dist: Dist) -> Operation:
+    """A copy of the splat or constant that makes `value`, in another layout (design, section 5, folds)."""
+    copy = value.op.clone()
+    set_type(copy.results[0], with_dist(value.type, dist))
+    return copy

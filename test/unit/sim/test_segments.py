@@ -1,0 +1,48 @@
+"""Reduction and broadcast by segments, whole and in blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coconet_ir.analysis.dist import Kind, block_bounds
+from coconet_ir.sim.collectives import gather, reduce_ranks
+from coconet_ir.sim.elements import BF16, F32, F64, same_bits
+from coconet_ir.sim.integers import ArithmeticRefused
+from coconet_ir.sim.reductions import reduce
+from coconet_ir.sim.segments import check_offsets, segment_broadcast, segment_reduce
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.sampled_from([0, 1, 2, 5, 13]), max_size=7),
+    st.sampled_from([1, 2, 3, 7]),
+    st.sampled_from([Kind.SUM, Kind.MAX, Kind.MIN, Kind.PROD]),
+)
+def test_blocks_of_segments(lengths: list[int], ranks: int, kind: Kind) -> None:
+    offsets = np.cumsum([0, *lengths])
+    size = int(offsets[-1])
+    check_offsets(offsets, size)
+    rng = np.random.default_rng(size)
+    x = rng.standard_normal(size).astype(BF16)
+    whole = segment_reduce(x, offsets, kind, 0, F32, F32)
+    for segment in range(len(lengths)):
+        part = x[offsets[segment] : offsets[segment + 1]]
+        assert same_bits(whole[segment], reduce(part, kind, [0], F32, F32))
+    bounds = [block_bounds(size, [ranks], [rank]) for rank in range(ranks)]
+    parts = [segment_reduce(x[slice(*b)], offsets, kind, b[0], F32, F32) for b in bounds]
+    combined = reduce_ranks(parts, kind, F32, F32, F32)
+    np.testing.assert_allclose(combined, whole, rtol=1e-5, atol=1e-5)
+    values = rng.standard_normal(len(lengths)).astype(F64)
+    spread = segment_broadcast(values, offsets, 0, size)
+    assert spread.tolist() == [v for v, n in zip(values, lengths, strict=True) for _ in range(n)]
+    blocks = [segment_broadcast(values, offsets, b[0], b[1] - b[0]) for b in bounds]
+    assert same_bits(gather(blocks, 0), spread)
+
+
+@pytest.mark.parametrize("offsets", [[], [0], [1, 5], [0, 3, 2, 5], [0, 4], [0, 6]])
+def test_offsets_must_cover(offsets: list[int]) -> None:
+    with pytest.raises(ArithmeticRefused, match="must rise from 0 to the size"):
+        check_offsets(np.array(offsets, np.int64), 5)

@@ -1,0 +1,139 @@
+"""Pass pipelines as the command line spells them: `pass{option=value flag=true},pass2`."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, ParameterListType, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError, ParseError
+from xdsl.utils.hints import isa
+
+from coconet_ir.diagnostics import IRError
+
+Passes: TypeAlias = Mapping[str, Callable[[], type[ModulePass]]]
+"""Pass names, and functions that import the pass."""
+
+UPSTREAM_PASSES = ("canonicalize", "cse", "dce")
+"""The passes of xDSL that make sense on programs of this project."""
+
+
+def available_passes() -> Passes:
+    """The project's passes and `UPSTREAM_PASSES`."""
+    from xdsl.transforms import get_all_passes as get_upstream_passes
+
+    from coconet_ir.passes import get_all_passes
+
+    upstream = get_upstream_passes()
+    return {name: upstream[name] for name in UPSTREAM_PASSES} | get_all_passes()
+
+
+def parse_passes(spec: str, available: Passes) -> tuple[ModulePass, ...]:
+    """The passes that `spec` names, with their options.
+
+    Raises `IRError`, with what exists, for what is no pipeline, an unknown pass or option, a missing
+    option, and a value of the wrong type.
+    """
+    try:
+        specs = list(parse_pipeline(spec))
+    except ArgSpecParseError as error:
+        reason = str(error).strip().splitlines()[-1].strip()
+        raise IRError(f"pipeline '{spec}': {reason}") from None
+    except ParseError as error:
+        raise IRError(f"pipeline '{spec}': {error.msg}") from None
+    except ValueError as error:  # a number that Python refuses to convert
+        raise IRError(f"pipeline '{spec[:80]}': {error}") from None
+    return tuple(_make_pass(one, available) for one in specs)
+
+
+def _make_pass(spec: ArgSpec, available: Passes) -> ModulePass:
+    if spec.name not in available:
+        raise IRError(f"unknown pass '{spec.name}'{_choices(spec.name, available, 'the passes')}")
+    pass_type = available[spec.name]()
+    hints = _option_types(pass_type)
+    given = spec.normalize_parameter_names().parameters
+    for name, value in given.items():
+        if name not in hints:
+            what = f"pass '{spec.name}' has no option '{_dashed(name)}'"
+            raise IRError(what + _choices(name, [_dashed(n) for n in hints], "its options"))
+        if not _fits(value, hints[name]):
+            raise IRError(
+                f"option '{_dashed(name)}' of pass '{spec.name}' takes {describe(hints[name])}, "
+                f"not {_shown(value)}"
+            )
+    for name in sorted(pass_type.required_fields() - given.keys()):
+        raise IRError(
+            f"pass '{spec.name}' needs option '{_dashed(name)}' ({describe(hints[name])})"
+        )
+    try:
+        return pass_type.from_spec(spec)
+    except ValueError as error:  # the pass checks its options itself
+        raise IRError(f"pass '{spec.name}': {error}") from None
+
+
+def _option_types(pass_type: type[ModulePass]) -> dict[str, Any]:
+    hints = get_type_hints(pass_type)
+    return {f.name: hints[f.name] for f in dataclasses.fields(pass_type) if f.init}
+
+
+def _fits(value: ParameterListType, hint: Any) -> bool:
+    if not value:
+        return NoneType in get_args(hint)
+    return (len(value) == 1 and isa(value[0], hint)) or isa(value, hint)
+
+
+def _shown(value: ParameterListType) -> str:
+    if not value:
+        return "an empty value (write option=value; a flag is option=true)"
+    return ",".join(str(v).lower() if isinstance(v, bool) else str(v) for v in value)
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _choices(name: str, known: Sequence[str] | Passes, what: str) -> str:
+    close = get_close_matches(_dashed(name), list(known), n=1)
+    guess = f"; did you mean '{close[0]}'?" if close else ""
+    listed = ", ".join(sorted(known)) or "none"
+    return f"{guess} ({what}: {listed})"
+
+
+def describe(hint: Any) -> str:
+    """An option's type as the command line has it: `int`, `a|b`, `str,...`."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return " or ".join(describe(arg) for arg in args if arg is not NoneType)
+    if origin is Literal:
+        return "|".join(map(str, args))
+    if origin is tuple:
+        return f"{describe(args[0])},..."
+    return {bool: "true|false", str: "text"}.get(hint, getattr(hint, "__name__", str(hint)))
+
+
+def list_passes(available: Passes) -> str:
+    """Every pass with the first paragraph of its documentation, and its options.
+
+    The help of an option is the `help` entry of its dataclass field's metadata.
+    """
+    lines: list[str] = []
+    for name in sorted(available):
+        pass_type = available[name]()
+        lines.append(name)
+        doc = (pass_type.__doc__ or "").strip()
+        if doc and not doc.startswith(f"{pass_type.__name__}("):  # else made by dataclass
+            lines += [f"    {line}" for line in inspect.cleandoc(doc).split("\n\n")[0].splitlines()]
+        hints = _option_types(pass_type)
+        for field in dataclasses.fields(pass_type):
+            if not field.init:
+                continue
+            default = "" if field.default in (dataclasses.MISSING, None) else f" = {field.default}"
+            help = f"  {field.metadata['help']}" if "help" in field.metadata else ""
+            option = f"{_dashed(field.name)}: {describe(hints[field.name])}{default.lower()}"
+            lines.append(f"      {option}{help}")
+    return "\n".join(lines) + "\n"
