@@ -192,13 +192,9 @@ def _failing_op(module: ModuleOp, message: str) -> Operation | None:
 
 
 def _one_line(message: str) -> str:
-    line = _printable(re.sub(r"\s*\n\s*", " ", message.strip()))
+    line = re.sub(r"\s*\n\s*", " ", message.strip())
+    line = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line)
     return line if len(line) <= _MESSAGE_WIDTH else f"{line[:_MESSAGE_WIDTH]} ..."
-
-
-def _printable(text: str) -> str:
-    """The text with a blank for each character that a terminal would not show."""
-    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _parse_error(error: ParseError) -> list[Diagnostic]:
@@ -220,6 +216,6 @@ def _at_span(severity: Severity, message: str, span: Span[str] | Span[bytes]) ->
     line = content[start : len(content) if end < 0 else end].rstrip()
     column = span.start - start
     first = max(0, column - _SOURCE_WIDTH // 2)
-    shown = _printable(line[first : first + _SOURCE_WIDTH])
+    shown = "".join(c if c.isprintable() else " " for c in line[first : first + _SOURCE_WIDTH])
     width = max(1, min(span.end - span.start, len(shown) - (column - first)))
     return Diagnostic(severity, message, at, f"{shown}\n{' ' * (column - first)}{'^' * width}")

@@ -7,6 +7,7 @@ A program that is not valid raises an error that `coconet_ir.diagnostics.diagnos
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
 import traceback
@@ -68,12 +69,14 @@ def parse_program(ctx: Context, text: str, name: str) -> ModuleOp:
 
 
 def check(module: ModuleOp) -> None:
-    """Verify each operation, then the whole program: dominance, layouts, updates, names.
+    """Check that values are defined before they are used, each operation, then the whole program.
 
     Raises `IRError`.
     """
+    from coconet_ir.analysis.dominance import check_dominance
     from coconet_ir.analysis.verifier import verify_program
 
+    check_dominance(module)  # first: xDSL finds some of its errors too, and says less
     try:
         module.verify()
     except VerifyException as error:
@@ -89,7 +92,7 @@ def load_python(path: str) -> None:
     try:
         runpy.run_path(path, run_name="coconet_custom")
     except FileNotFoundError as error:
-        if error.filename != path:
+        if error.filename not in (path, os.path.abspath(path)):
             raise IRError(_python_error(path, error)) from error
         raise IRError(f"cannot read '{path}': {error.strerror}") from None
     except (Exception, SystemExit) as error:

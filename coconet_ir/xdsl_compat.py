@@ -203,9 +203,11 @@ class LocatedParser(Parser):
         return f"expected {expected}, found '{token.text[:40]}'"
 
     def _just_parsed(self, text: str) -> Span:
-        """The span of `text`, the last token before the current one."""
-        start = self.lexer.input.content.rfind(text, 0, self.pos)
-        return Span(start, start + len(text), self.lexer.input)
+        """The span of `text`, the last token before the current one, in quotes or not."""
+        content = self.lexer.input.content
+        start = content.rfind(text, 0, self.pos)
+        quotes = int(content[start - 1 : start] == '"')
+        return Span(start - quotes, start + len(text) + quotes, self.lexer.input)
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         op_type = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
+from typing import cast
 
 from xdsl.dialects.builtin import NoneAttr, TensorType
 from xdsl.ir import Attribute, Data
@@ -55,9 +57,9 @@ class DistAttr(Data[Dist]):
             )
             if axes is not None and len(axes) < 2:
                 parser.raise_error("one axis is written without brackets: `tp = sliced(0)`")
-            names = tuple(axes or (parser.parse_identifier(),))
+            names = axes or [parser.parse_identifier()]
             parser.parse_punctuation("=", " after the axis of a layout")
-            state = _parse_state(parser, names)
+            state = _parse_state(parser, tuple(names))
             if isinstance(state, Cut):
                 cuts.append(state)
             elif len(names) > 1:
@@ -124,19 +126,38 @@ def parse_kind(parser: AttrParser) -> Kind:
     return Kind(word)
 
 
+def as_tensor(type: Attribute) -> TensorType[Attribute] | None:
+    """The type if it is a tensor's, else None."""
+    # Not isinstance: its answer for other types is slow, since attributes are abstract base classes.
+    return cast(TensorType[Attribute], type) if type.__class__ is TensorType else None
+
+
 def dist_of(type: Attribute) -> Dist:
     """The layout of a value of this type; that of a scalar or an un-encoded tensor is replicated."""
-    if isinstance(type, TensorType) and isinstance(encoding := type.encoding, DistAttr):
-        return encoding.data
+    if (tensor := as_tensor(type)) is not None and tensor.encoding.__class__ is DistAttr:
+        return cast(DistAttr, tensor.encoding).data
     return REPLICATED
 
 
+def sizes_of(type: Attribute) -> tuple[int, ...]:
+    """The extents of a tensor type, `DYNAMIC_INDEX` where not static; none for any other type."""
+    return () if (tensor := as_tensor(type)) is None else tensor.get_shape()
+
+
+def with_element(type: Attribute, element: Attribute) -> Attribute:
+    """The same tensor type with another element type; `element` itself for a scalar."""
+    if (tensor := as_tensor(type)) is None:
+        return element
+    return TensorType(element, tensor.shape, tensor.encoding)
+
+
+@lru_cache(maxsize=4096)
 def with_dist(type: Attribute, dist: Dist) -> Attribute:
     """The same tensor type with another layout; a type that is no tensor is returned as it is."""
-    if not isinstance(type, TensorType):
+    if (tensor := as_tensor(type)) is None:
         return type
     encoding = DistAttr(dist) if dist else NoneAttr()
-    return TensorType(type.element_type, type.shape, encoding)
+    return TensorType(tensor.element_type, tensor.shape, encoding)
 
 
 @irdl_attr_definition

@@ -40,7 +40,6 @@ from xdsl.utils.exceptions import VerifyException
 from coconet_ir.analysis.dist import Kind
 from coconet_ir.analysis.inference import propagate
 from coconet_ir.analysis.notation import (
-    ANY_REDUCTION,
     Broadcastable,
     Cuts,
     Everywhere,
@@ -61,6 +60,7 @@ from coconet_ir.dialects.attributes import (
     axes_text,
     dist_of,
     with_dist,
+    with_element,
 )
 from coconet_ir.dialects.elements import element_of, precision_problem, reduction_problem
 from coconet_ir.dialects.layout import coordinates_for, cut, moving, optional_unit
@@ -70,9 +70,7 @@ from coconet_ir.dialects.syntax import KindWord, Over, Roots, integers, numbers,
 def _output_type(input: SSAValue, rule: Rule, element: Attribute | None = None) -> Attribute:
     """The type of a collective's result. Raises `Refused` when the rule does not take the operand."""
     type = with_dist(input.type, propagate(rule, (dist_of(input.type),))[0])
-    if element is None or not isinstance(type, TensorType):
-        return type
-    return TensorType(element, type.shape, type.encoding)
+    return type if element is None else with_element(type, element)
 
 
 class ReducingOp(IRDLOperation, ABC):
@@ -141,9 +139,7 @@ class AllReduceOp(ReducingOp):
 
     name = "coll.all_reduce"
     custom_directives = (KindWord, Over)
-    assembly_format = (
-        "custom<KindWord>($kind) $input custom<Over>($axes) attr-dict `:` type($input) `->` type($output)"
-    )
+    assembly_format = "custom<KindWord>($kind) $input custom<Over>($axes) attr-dict `:` type($input) `->` type($output)"
 
     def __init__(
         self,
@@ -249,9 +245,7 @@ class BroadcastOp(IRDLOperation):
     output = result_def(TensorType)
     irdl_options = (ParsePropInAttrDict(),)
     custom_directives = (Over, Roots)
-    assembly_format = (
-        "$input custom<Over>($axes) custom<Roots>($roots) attr-dict `:` type($input) `->` type($output)"
-    )
+    assembly_format = "$input custom<Over>($axes) custom<Roots>($roots) attr-dict `:` type($input) `->` type($output)"
     traits = traits_def(Pure(), OWN_RULE)
 
     def __init__(self, input: SSAValue, axes: Sequence[str], roots: Sequence[int]):
@@ -264,9 +258,7 @@ class BroadcastOp(IRDLOperation):
 
     def rule(self) -> Rule:
         """Local or rooted becomes replicated."""
-        return _broadcast_rule(
-            self.input, self.axes.data, coordinates_for(self.axes, self.roots)
-        )
+        return _broadcast_rule(self.input, self.axes.data, coordinates_for(self.axes, self.roots))
 
 
 def _broadcast_rule(input: SSAValue, axes: tuple[str, ...], roots: tuple[int, ...]) -> Rule:

@@ -50,7 +50,7 @@ from coconet_ir.analysis.notation import (
     pattern,
 )
 from coconet_ir.analysis.rules import OWN_RULE, by_pattern, pointwise, rank_of
-from coconet_ir.dialects.attributes import KindAttr, RuleAttr, dist_of, with_dist
+from coconet_ir.dialects.attributes import KindAttr, RuleAttr, dist_of, sizes_of, with_dist
 from coconet_ir.dialects.custom import CustomOp, DefineOp, YieldOp
 from coconet_ir.dialects.elements import (
     ARITHMETIC_FLOATS,
@@ -58,6 +58,7 @@ from coconet_ir.dialects.elements import (
     precision_problem,
     reduction_problem,
 )
+from coconet_ir.dialects.reshape import ReshapeOp
 from coconet_ir.dialects.syntax import (
     Dims,
     KindWord,
@@ -66,7 +67,6 @@ from coconet_ir.dialects.syntax import (
     integers,
     numbers,
 )
-from coconet_ir.dialects.reshape import ReshapeOp
 
 MATMUL = pattern("[*b, m, k] [k, n] -> [*b, m, n], k = reduction(sum), linear(0, 1)")
 BATCHED_MATMUL = pattern("[*b, m, k] [*b, k, n] -> [*b, m, n], k = reduction(sum), linear(0, 1)")
@@ -166,15 +166,9 @@ class Conv2dOp(ProductOp):
             self._check_extent(place, word)
 
     def _check_extent(self, place: int, word: str) -> None:
-        if not (
-            isinstance(self.lhs.type, TensorType)
-            and isinstance(self.rhs.type, TensorType)
-            and isinstance(self.output.type, TensorType)
-        ):
-            return
-        size = self.lhs.type.get_shape()[1 + place]
-        window = self.rhs.type.get_shape()[place]
-        found = self.output.type.get_shape()[1 + place]
+        size = sizes_of(self.lhs.type)[1 + place]
+        window = sizes_of(self.rhs.type)[place]
+        found = sizes_of(self.output.type)[1 + place]
         if DYNAMIC_INDEX in (size, window, found):
             return
         expected = max(0, (size + 2 * self.pads[place] - window) // self.steps[place] + 1)
@@ -233,9 +227,7 @@ class ReduceOp(ReductionOp):
     kind = prop_def(KindAttr)
     dims = prop_def(DenseArrayBase.constr(i64))
     custom_directives = (KindWord, Dims)
-    assembly_format = (
-        "custom<KindWord>($kind) $input custom<Dims>($dims) attr-dict `:` type($input) `->` type($output)"
-    )
+    assembly_format = "custom<KindWord>($kind) $input custom<Dims>($dims) attr-dict `:` type($input) `->` type($output)"
 
     def __init__(
         self,
@@ -250,16 +242,16 @@ class ReduceOp(ReductionOp):
 
         Raises `Refused` when the layout of `input` does not allow it.
         """
-        if not isinstance(input.type, TensorType):
-            raise TypeError(f"comp.reduce takes a tensor, not {input.type}")
-        shape = [size for dim, size in enumerate(input.type.get_shape()) if dim not in dims]
+        shape = [size for dim, size in enumerate(sizes_of(input.type)) if dim not in dims]
         joint = frozenset((kind,))
-        found = _reduction_rule(rank_of(input.type) or 0, tuple(sorted(dims)), Reduction(kind), joint)
+        found = _reduction_rule(
+            rank_of(input.type) or 0, tuple(sorted(dims)), Reduction(kind), joint
+        )
         dist = propagate(found, (dist_of(input.type),))[0]
         super().__init__(
             operands=[input],
             properties={"kind": KindAttr(kind), "dims": integers(dims), "accumulate": accumulate},
-            result_types=[with_dist(TensorType(element or input.type.element_type, shape), dist)],
+            result_types=[with_dist(TensorType(element or element_of(input.type), shape), dist)],
         )
 
     @property
@@ -504,10 +496,9 @@ class BroadcastOp(IRDLOperation):
 
     def verify_(self) -> None:
         _require_same_elements(self.input, self.output)
-        if self.like is None and isinstance(self.output.type, TensorType):
-            sizes = self.output.type.get_shape()
+        if self.like is None:
             given = numbers(self.dims)
-            for dim, size in enumerate(sizes):
+            for dim, size in enumerate(sizes_of(self.output.type)):
                 if size == DYNAMIC_INDEX and dim not in given:
                     raise VerifyException(
                         f"the size of dimension {dim} is not known: add `like %x` with a tensor of the "
@@ -588,9 +579,7 @@ class SegmentReduceOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     custom_directives = (KindWord,)
     traits = traits_def(Pure(), OWN_RULE)
-    assembly_format = (
-        "custom<KindWord>($kind) $input `,` $offsets attr-dict `:` functional-type(operands, results)"
-    )
+    assembly_format = "custom<KindWord>($kind) $input `,` $offsets attr-dict `:` functional-type(operands, results)"
 
     def rule(self) -> Rule:
         """A slice of the flat dimension gives partial results for every segment."""
@@ -612,12 +601,9 @@ def _check_offsets(offsets: SSAValue, segments: SSAValue) -> None:
     """Offsets are whole i64 numbers, one more than there are segments."""
     if element_of(offsets.type) != i64:
         raise VerifyException(f"offsets must be i64, not {element_of(offsets.type)}")
-    if isinstance(offsets.type, TensorType) and isinstance(segments.type, TensorType):
-        bounds, count = offsets.type.get_shape()[0], segments.type.get_shape()[0]
-        if DYNAMIC_INDEX not in (bounds, count) and bounds != count + 1:
-            raise VerifyException(
-                f"{count} segments need {count + 1} offsets, but there are {bounds}"
-            )
+    bounds, count = sizes_of(offsets.type)[0], sizes_of(segments.type)[0]
+    if DYNAMIC_INDEX not in (bounds, count) and bounds != count + 1:
+        raise VerifyException(f"{count} segments need {count + 1} offsets, but there are {bounds}")
 
 
 @irdl_op_definition

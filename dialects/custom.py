@@ -38,7 +38,7 @@ from xdsl.utils.exceptions import VerifyException
 from coconet_ir.analysis.customs import declared, declared_names
 from coconet_ir.analysis.notation import Rule, RuleError, Shape, parse_pattern
 from coconet_ir.analysis.rules import OWN_RULE, by_pattern, rank_of
-from coconet_ir.dialects.attributes import RuleAttr
+from coconet_ir.dialects.attributes import RuleAttr, as_tensor, sizes_of
 
 
 @irdl_op_definition
@@ -107,13 +107,16 @@ def _check_values(word: str, shapes: tuple[Shape | None, ...], types: list[Attri
     if len(shapes) != len(types):
         raise VerifyException(f"its rule has {len(shapes)} {word}(s), but its body {len(types)}")
     for index, (shape, type) in enumerate(zip(shapes, types, strict=True)):
-        if isinstance(type, TensorType) and not isinstance(type.encoding, NoneAttr):
+        tensor = as_tensor(type)
+        if tensor is not None and not isinstance(tensor.encoding, NoneAttr):
             raise VerifyException(f"{word} {index} of its body must have no layout")
         starred = shape is not None and any(f[0].startswith("*") for f in shape)
         if starred or any(len(factors) > 1 for factors in shape or ()):
             raise VerifyException("the rule of a body names each dimension once, without * or ( )")
         if rank_of(type) != (None if shape is None else len(shape)):
-            raise VerifyException(f"{word} {index} of its body does not have the dimensions of its rule")
+            raise VerifyException(
+                f"{word} {index} of its body does not have the dimensions of its rule"
+            )
 
 
 @irdl_op_definition
@@ -125,9 +128,7 @@ class CustomOp(IRDLOperation):
     inputs = var_operand_def()
     outputs = var_result_def()
     traits = traits_def(Pure(), OWN_RULE)
-    assembly_format = (
-        "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
-    )
+    assembly_format = "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
 
     @property
     def definition(self) -> DefineOp | None:
@@ -163,15 +164,15 @@ class CustomOp(IRDLOperation):
 
 def _element_and_static(type: Attribute, like: Attribute | None = None) -> Attribute:
     """The type without layout, and without the static sizes that `like` leaves open."""
-    if not isinstance(type, TensorType):
+    if (tensor := as_tensor(type)) is None:
         return type
-    shape = type.get_shape()
-    if isinstance(like, TensorType) and len(like.get_shape()) == len(shape):
+    shape, wanted = tensor.get_shape(), () if like is None else sizes_of(like)
+    if len(wanted) == len(shape):
         shape = tuple(
-            DYNAMIC_INDEX if wanted == DYNAMIC_INDEX else size
-            for size, wanted in zip(shape, like.get_shape(), strict=True)
+            DYNAMIC_INDEX if want == DYNAMIC_INDEX else size
+            for size, want in zip(shape, wanted, strict=True)
         )
-    return TensorType(type.element_type, shape)
+    return TensorType(tensor.element_type, shape)
 
 
 def _definition(op: Operation, name: str) -> DefineOp | None:

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
-    TensorType,
     i64,
 )
 from xdsl.dialects.math import ExpOp, SqrtOp
@@ -26,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.analysis.dist import Kind
 from coconet_ir.dialects.arith import Arith, ExtFOp, IndexCastOp, SIToFPOp, TruncFOp
+from coconet_ir.dialects.attributes import as_tensor, sizes_of, with_element
 from coconet_ir.dialects.comp import (
     BroadcastOp,
     MeanOp,
@@ -60,7 +60,7 @@ class _Steps:
         have = element_of(value.type)
         if have == element:
             return value
-        type = _with_element(value.type, element)
+        type = with_element(value.type, element)
         return self.add((ExtFOp if _bits(element) > _bits(have) else TruncFOp)(value, type))
 
     def square_sum(self, value: Tensor, dims: Sequence[int]) -> Tensor:
@@ -86,14 +86,14 @@ class _Steps:
 
     def splat(self, scalar: Tensor, like: Tensor) -> Tensor:
         """The scalar in the shape and layout of `like`."""
-        if not isinstance(like.type, TensorType):
+        if (type := as_tensor(like.type)) is None:
             raise TypeError(f"a splat is like a tensor, not {like.type}")
         sizes = [
             self.extent(like, dim)
-            for dim, size in enumerate(like.type.get_shape())
+            for dim, size in enumerate(type.get_shape())
             if size == DYNAMIC_INDEX
         ]
-        return self.add(SplatOp(scalar, sizes, like.type))
+        return self.add(SplatOp(scalar, sizes, type))
 
     def spread(self, value: Tensor, dims: Sequence[int], like: Tensor) -> Tensor:
         """The value repeated to the shape and layout of `like`."""
@@ -169,17 +169,11 @@ def _rms_norm(op: Operation, steps: _Steps) -> Tensor:
 
 
 def _rank(value: Tensor) -> int:
-    return len(value.type.get_shape()) if isinstance(value.type, TensorType) else 0
+    return len(sizes_of(value.type))
 
 
 def _bits(element: Attribute) -> int:
     return element.bitwidth if isinstance(element, FixedBitwidthType) else 0
-
-
-def _with_element(type: Attribute, element: Attribute) -> Attribute:
-    if not isinstance(type, TensorType):
-        return element
-    return TensorType(element, type.shape, type.encoding)
 
 
 _DECOMPOSITIONS: dict[type[Operation], Callable[[Operation, _Steps], Tensor]] = {

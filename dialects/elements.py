@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
-    TensorType,
     f32,
 )
 from xdsl.ir import Attribute
 
 from coconet_ir.analysis.dist import Kind
+from coconet_ir.dialects.attributes import as_tensor
 
 ARITHMETIC_FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
 """Float elements with arithmetic."""
@@ -30,7 +30,7 @@ ARITHMETIC_WIDTHS = (32, 64)
 
 def element_of(type: Attribute) -> Attribute:
     """The element type of a tensor, any other type as it is."""
-    return type.element_type if isinstance(type, TensorType) else type
+    return type if (tensor := as_tensor(type)) is None else tensor.element_type
 
 
 def is_float(element: Attribute) -> bool:
@@ -49,7 +49,7 @@ def reduction_problem(element: Attribute, kind: Kind) -> str | None:
     """Why tensors of this element cannot be reduced by `kind`, or None."""
     if isinstance(element, REDUCIBLE_FLOATS):
         return None
-    if isinstance(element, IntegerType) and element.width.data in ARITHMETIC_WIDTHS:
+    if isinstance(element, IntegerType) and element.bitwidth in ARITHMETIC_WIDTHS:
         if kind is Kind.AVG:
             return f"avg needs a floating-point element, not {element}: sum and divide explicitly"
         return None
@@ -69,8 +69,12 @@ def precision_problem(
         if (problem := reduction_problem(type, Kind.SUM)) is not None:
             return f"{word} = {type}: {problem}"
         if is_float(type) != is_float(element):
-            return f"{word} = {type} does not fit {element} elements: both must be floats or integers"
+            return (
+                f"{word} = {type} does not fit {element} elements: both must be floats or integers"
+            )
     if result not in (element, accumulate):
         allowed = str(element) if accumulate is None else f"{element} or {accumulate}"
-        return f"the result's elements must be {allowed} (the operand's or `accumulate`), not {result}"
+        return (
+            f"the result's elements must be {allowed} (the operand's or `accumulate`), not {result}"
+        )
     return None

@@ -119,4 +119,4 @@ def pointwise_rule(joint: frozenset[Kind] = frozenset()) -> HasRule:
 
     One object a set: operations of xDSL that share their traits get it once.
     """
-    return HasRule(lambda op: pointwise(op, joint))
+    return HasRule(lambda op: pointwise(op, joint), by_types=True)

@@ -30,7 +30,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
-from coconet_ir.analysis.dist import Kind, Local, Root
+from coconet_ir.analysis.dist import Kind
+from coconet_ir.analysis.inference import propagate
 from coconet_ir.analysis.notation import (
     ANY_REDUCTION,
     Cuts,
@@ -69,7 +70,9 @@ def cut(input: SSAValue, dim: IntegerAttr, unit: IntegerAttr | None) -> Cuts:
     """`dim d {unit = u}` as the rule says it. Raises `RuleError` when either is out of range."""
     rank = rank_of(input.type) or 0
     if not 0 <= dim.value.data < rank:
-        raise RuleError(f"dim {dim.value.data} is out of range: the operand has {rank} dimension(s)")
+        raise RuleError(
+            f"dim {dim.value.data} is out of range: the operand has {rank} dimension(s)"
+        )
     size = 1 if unit is None else unit.value.data
     if size < 1:
         raise RuleError(f"unit {size} is out of range: a unit is at least 1 element")
@@ -80,7 +83,9 @@ def coordinates_for(axes: AxesAttr, roots: DenseArrayBase) -> tuple[int, ...]:
     """The coordinates of `root`, one an axis. Raises `RuleError` when their number differs."""
     found = numbers(roots)
     if len(found) != len(axes.data):
-        raise RuleError(f"{len(axes.data)} axes need as many root coordinates, but {len(found)} are given")
+        raise RuleError(
+            f"{len(axes.data)} axes need as many root coordinates, but {len(found)} are given"
+        )
     if min(found) < 0:
         raise RuleError(f"root {min(found)} is out of range: coordinates start at 0")
     return found
@@ -205,12 +210,9 @@ class RelaxOp(IRDLOperation):
     traits = traits_def(Pure(), OWN_RULE)
 
     def __init__(self, input: SSAValue, axes: Sequence[str], roots: Sequence[int] | None = None):
-        """Raises `LayoutError` when an axis cannot be relaxed."""
-        if roots is None:
-            states = [(axis, Local()) for axis in axes]
-        else:
-            states = [(axis, Root(root)) for axis, root in zip(axes, roots, strict=True)]
-        output = dist_of(input.type).without(axes).with_states(states)
+        """Raises `Refused` when an axis cannot be relaxed."""
+        rule = _relax_rule(input, tuple(axes), None if roots is None else tuple(roots))
+        output = propagate(rule, (dist_of(input.type),))[0]
         super().__init__(
             operands=[input],
             properties={
@@ -222,11 +224,15 @@ class RelaxOp(IRDLOperation):
 
     def rule(self) -> Rule:
         """Replicated or partial becomes local, replicated becomes rooted."""
-        rank = rank_of(self.input.type) or 0
-        if self.roots is None:
-            return moving(rank, self.axes.data, Relaxable(to_local=True), Loose())
-        coordinates = coordinates_for(self.axes, self.roots)
-        return moving(rank, self.axes.data, Relaxable(to_local=False), Rooted(coordinates))
+        roots = None if self.roots is None else coordinates_for(self.axes, self.roots)
+        return _relax_rule(self.input, self.axes.data, roots)
+
+
+def _relax_rule(input: SSAValue, axes: tuple[str, ...], roots: tuple[int, ...] | None) -> Rule:
+    rank = rank_of(input.type) or 0
+    if roots is None:
+        return moving(rank, axes, Relaxable(to_local=True), Loose())
+    return moving(rank, axes, Relaxable(to_local=False), Rooted(roots))
 
 
 @irdl_op_definition
@@ -242,9 +248,7 @@ class AxisSizeOp(IRDLOperation):
     traits = traits_def(Pure(), OWN_RULE)
 
     def __init__(self, axes: Sequence[str]):
-        super().__init__(
-            properties={"axes": AxesAttr(tuple(axes))}, result_types=[IndexType()]
-        )
+        super().__init__(properties={"axes": AxesAttr(tuple(axes))}, result_types=[IndexType()])
 
     def rule(self) -> Rule:
         """It reads no tensor."""

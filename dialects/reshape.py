@@ -36,7 +36,7 @@ from coconet_ir.analysis.notation import (
     parse_pattern,
 )
 from coconet_ir.analysis.rules import OWN_RULE
-from coconet_ir.dialects.attributes import RuleAttr
+from coconet_ir.dialects.attributes import RuleAttr, sizes_of
 from coconet_ir.dialects.elements import element_of
 
 Sizes = tuple[int | None, ...]
@@ -72,9 +72,7 @@ class ReshapeOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     custom_directives = (Names,)
     traits = traits_def(Pure(), OWN_RULE)
-    assembly_format = (
-        "$input custom<Names>($pattern) attr-dict `:` type($input) `->` type($output)"
-    )
+    assembly_format = "$input custom<Names>($pattern) attr-dict `:` type($input) `->` type($output)"
 
     def rule(self) -> Rule:
         """Of each product only the first factor can be sliced, with the inner factors static."""
@@ -86,9 +84,7 @@ class ReshapeOp(IRDLOperation):
 
 
 def _sizes(type: Attribute) -> Sizes:
-    if not isinstance(type, TensorType):
-        return ()
-    return tuple(None if size == DYNAMIC_INDEX else size for size in type.get_shape())
+    return tuple(None if size == DYNAMIC_INDEX else size for size in sizes_of(type))
 
 
 @lru_cache(maxsize=1024)
@@ -98,7 +94,9 @@ def _reshape_rule(pattern: Pattern, before: Sizes, after: Sizes) -> Rule:
         raise RuleError("a reshape names dimensions only; it states no roles")
     for shape, sizes, which in ((source, before, "operand"), (target, after, "result")):
         if len(shape) != len(sizes):
-            raise RuleError(f"the {which} has {len(sizes)} dimension(s), but {len(shape)} are named")
+            raise RuleError(
+                f"the {which} has {len(sizes)} dimension(s), but {len(shape)} are named"
+            )
     flat = [[name for factors in shape for name in factors] for shape in (source, target)]
     if flat[0] != flat[1] or len(set(flat[0])) != len(flat[0]):
         raise RuleError(
@@ -106,9 +104,7 @@ def _reshape_rule(pattern: Pattern, before: Sizes, after: Sizes) -> Rule:
             "(use comp.transpose for that)"
         )
     known = _known_factors((source, before), (target, after))
-    return Rule(
-        (source,), (target,), joint=ANY_REDUCTION, sizes=tuple(sorted(known.items()))
-    )
+    return Rule((source,), (target,), joint=ANY_REDUCTION, sizes=tuple(sorted(known.items())))
 
 
 def _one_shape(shapes: tuple[Shape | None, ...]) -> Shape:
@@ -124,7 +120,11 @@ def _known_factors(*sides: tuple[Shape, Sizes]) -> dict[str, int]:
     known: dict[str, int] = {}
     for shape, sizes in sides:
         for factors, size in zip(shape, sizes, strict=True):
-            if len(factors) == 1 and size is not None and known.setdefault(factors[0], size) != size:
+            if (
+                len(factors) == 1
+                and size is not None
+                and known.setdefault(factors[0], size) != size
+            ):
                 raise RuleError(f"'{factors[0]}' is both {known[factors[0]]} and {size}")
     for shape, sizes in sides:
         for factors, size in zip(shape, sizes, strict=True):

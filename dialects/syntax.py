@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.dialects.builtin import I64, DenseArrayBase, i64
+from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -20,14 +22,16 @@ from xdsl.utils.exceptions import VerifyException
 from coconet_ir.dialects.attributes import AxesAttr, KindAttr, axes_text, parse_kind
 
 
-def integers(values: Sequence[int]) -> DenseArrayBase:
+def integers(values: Sequence[int]) -> DenseArrayBase[I64]:
     """`array<i64: …>` of these numbers."""
     return DenseArrayBase.from_list(i64, values)
 
 
-def numbers(attribute: DenseArrayBase) -> tuple[int, ...]:
-    """The numbers of an `array<i64: …>`."""
-    return tuple(int(value) for value in attribute.get_values())
+def numbers(attribute: Attribute) -> tuple[int, ...]:
+    """The numbers of an `array<i64: …>`; none of any other attribute."""
+    if not isinstance(attribute, DenseArrayBase):
+        return ()
+    return cast(DenseArrayBase[I64], attribute).get_values()
 
 
 def parse_axes(parser: Parser) -> AxesAttr:
@@ -40,7 +44,7 @@ def parse_axes(parser: Parser) -> AxesAttr:
         parser.raise_error(str(error), position)
 
 
-def parse_integers(parser: Parser) -> DenseArrayBase:
+def parse_integers(parser: Parser) -> DenseArrayBase[I64]:
     """Parse `[0, 2]` of non-negative numbers."""
     return integers(
         parser.parse_comma_separated_list(
@@ -119,7 +123,7 @@ class MaybeRoots(CustomDirective):
         _print_roots(self.roots, printer, state, op)
 
 
-def _parse_roots(parser: Parser) -> DenseArrayBase:
+def _parse_roots(parser: Parser) -> DenseArrayBase[I64]:
     number = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
     return parse_integers(parser) if number is None else integers([number])
 
@@ -127,8 +131,7 @@ def _parse_roots(parser: Parser) -> DenseArrayBase:
 def _print_roots(
     roots: AttributeVariable, printer: Printer, state: PrintingState, op: IRDLOperation
 ) -> None:
-    value = roots.get(op)
-    if isinstance(value, DenseArrayBase):
+    if (value := roots.get(op)) is not None:
         found = numbers(value)
         text = str(found[0]) if len(found) == 1 else f"[{', '.join(map(str, found))}]"
         _word(printer, state, f"root {text}")
@@ -182,6 +185,5 @@ class Permutation(CustomDirective):
 def _print_list(
     word: str, values: AttributeVariable, printer: Printer, state: PrintingState, op: IRDLOperation
 ) -> None:
-    value = values.get(op)
-    if isinstance(value, DenseArrayBase):
+    if (value := values.get(op)) is not None:
         _word(printer, state, f"{word} [{', '.join(map(str, numbers(value)))}]")

@@ -26,10 +26,10 @@ from coconet_ir.xdsl_compat import set_type
 
 @dataclass(frozen=True)
 class InferPass(ModulePass):
-    """Infer the layouts of functions whose arguments or results carry `layout.of`. Reads and leaves the distributed level.
+    """Infer the layouts of functions whose arguments or results carry `layout.of`.
 
-    Inserts layout.slice, and layout.relax of replicated values; where a collective would be needed it stops and
-    names it. Functions that carry no `layout.of` stay as they are: their types say all.
+    Reads and leaves the distributed level. Inserts layout.slice, and layout.relax of replicated values; where a
+    collective would be needed it stops and names it. Functions that carry no `layout.of` stay as they are.
     """
 
     name = "coconet-infer"

@@ -20,7 +20,7 @@ from coconet_ir.xdsl_compat import set_type
 
 def perform(func: FuncOp, plan: Movement) -> None:
     """Rewrite the function as planned."""
-    gathers = [(result, dist, uses) for result, dist, uses in plan.gathered_results()]
+    gathers = plan.gathered_results
     partial = list(plan.partial_results())
     names = Names(func)
     _place_decompositions(plan, names)

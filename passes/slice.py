@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from coconet_ir.analysis.dist import LayoutError
+from coconet_ir.analysis.rules import rank_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import axes_text
 from coconet_ir.dialects.coll import AllGatherOp
@@ -22,7 +23,9 @@ from coconet_ir.schedule.selection import Names, name_of
 
 @dataclass(frozen=True)
 class SlicePass(ModulePass):
-    """Make the result of the operation named `op` an all_gather of its own slice. Reads and leaves the distributed level.
+    """Make the result of the operation named `op` an all_gather of its own slice.
+
+    Reads and leaves the distributed level.
 
     `over` lists the axes, outer first, that cut dimension `dim` in units of `unit` elements; the value must be
     replicated on them.
@@ -43,11 +46,13 @@ class SlicePass(ModulePass):
     def rewrite(self, func: FuncOp, target: Operation) -> Remark:
         """Slice the first result of `target`. Raises `IRError` for options that do not fit it."""
         value = target.results[0] if target.results else None
-        if value is None or not isinstance(value.type, TensorType):
+        rank = None if value is None else rank_of(value.type)
+        if value is None or rank is None:
             raise IRError("makes no tensor that could be sliced", target)
-        rank = len(value.type.get_shape())
         if not 0 <= self.dim < rank:
-            raise IRError(f"dim={self.dim} is out of range: the result has {rank} dimension(s)", target)
+            raise IRError(
+                f"dim={self.dim} is out of range: the result has {rank} dimension(s)", target
+            )
         if self.unit < 1:
             raise IRError(f"unit={self.unit} is out of range: a unit is at least 1 element", target)
         if len(set(self.over)) != len(self.over):
@@ -59,7 +64,9 @@ class SlicePass(ModulePass):
             return declined("slice", target, refused)
 
 
-def slice_value(func: FuncOp, op: str, over: tuple[str, ...], *, dim: int = 0, unit: int = 1) -> Remark:
+def slice_value(
+    func: FuncOp, op: str, over: tuple[str, ...], *, dim: int = 0, unit: int = 1
+) -> Remark:
     """Slice the result of the operation named `op` of one function, as `coconet-slice` does."""
     return rewrite_in(func, op, SlicePass(op, over, dim, unit).rewrite)
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.arith import TruncFOp
-from coconet_ir.dialects.attributes import axes_text, dist_of
+from coconet_ir.dialects.attributes import axes_text, dist_of, sizes_of, with_element
 from coconet_ir.dialects.coll import (
     AllGatherOp,
     AllReduceOp,
@@ -74,10 +74,14 @@ class SplitPass(ModulePass):
     def _roots(self, target: AllReduceOp) -> tuple[int, ...]:
         count = len(target.axes.data)
         if self.dim is not None or self.axes or self.unit != 1:
-            raise IRError("dim, unit and axes belong to into=rs-ag, not to reduce-broadcast", target)
+            raise IRError(
+                "dim, unit and axes belong to into=rs-ag, not to reduce-broadcast", target
+            )
         roots = self.root or (0,) * count
         if len(roots) != count or min(roots) < 0:
-            raise IRError(f"root needs one coordinate of at least 0 for each of {count} axes", target)
+            raise IRError(
+                f"root needs one coordinate of at least 0 for each of {count} axes", target
+            )
         return roots
 
     def _scattered(self, target: AllReduceOp) -> tuple[str, ...]:
@@ -98,9 +102,7 @@ class SplitPass(ModulePass):
 
     def _dimension(self, target: AllReduceOp) -> int:
         """The dimension to cut. Raises `Refused` when there is none."""
-        if not isinstance(target.input.type, TensorType):
-            raise IRError("has no tensor operand", target)
-        sizes, dist = target.input.type.get_shape(), dist_of(target.input.type)
+        sizes, dist = sizes_of(target.input.type), dist_of(target.input.type)
         if self.unit < 1:
             raise IRError(f"unit={self.unit} is out of range: a unit is at least 1 element", target)
         if not sizes:
@@ -110,7 +112,9 @@ class SplitPass(ModulePass):
             )
         if self.dim is not None:
             if not 0 <= self.dim < len(sizes):
-                raise IRError(f"dim={self.dim} is out of range: it has {len(sizes)} dimension(s)", target)
+                raise IRError(
+                    f"dim={self.dim} is out of range: it has {len(sizes)} dimension(s)", target
+                )
             cut = dist.by_dim.get(self.dim)
             if cut is not None and cut.unit != self.unit:
                 raise Refused(
@@ -171,8 +175,8 @@ def _through_slices(
         reduce.output.name_hint = names.fresh(f"{base}_ar")
         new.append(reduce)
         value = reduce.output
-    if between != element and isinstance(value.type, TensorType):
-        narrow = TruncFOp(value, TensorType(element, value.type.shape, value.type.encoding))
+    if between != element:
+        narrow = TruncFOp(value, with_element(value.type, element))
         narrow.result.name_hint = names.fresh(f"{base}_trunc")
         new.append(narrow)
         value = narrow.result

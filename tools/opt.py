@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 
 from xdsl.context import Context
@@ -114,11 +115,14 @@ def _argument_parser() -> argparse.ArgumentParser:
     for flag, value in (("--remarks", "text"), ("--remarks=json", "json")):
         help = f"print what passes did or declined to stderr ({value})"
         remarks.add_argument(flag, action="store_const", dest="remarks", const=value, help=help)
-    add("--version", action="version", version="coconet-opt 0.1.0")
+    add("--version", action="store_true", help="print the version")
     return parser
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.version:
+        print(f"coconet-opt {version('coconet-ir')} (xDSL {version('xdsl')})")
+        return 0
     available = available_passes()
     if options.list_passes:
         sys.stdout.write(list_passes(available))

@@ -62,10 +62,10 @@ def _make_pass(spec: ArgSpec, available: Passes) -> ModulePass:
             what = f"pass '{spec.name}' has no option '{_dashed(name)}'"
             raise IRError(what + _choices(name, [_dashed(n) for n in hints], "its options"))
         if not _fits(value, hints[name]):
-            raise IRError(
-                f"option '{_dashed(name)}' of pass '{spec.name}' takes {describe(hints[name])}, "
-                f"not {_shown(value)}"
-            )
+            option = f"option '{_dashed(name)}' of pass '{spec.name}'"
+            quoted = f'{_dashed(name)}="{_shown(value)}"'
+            fix = f" (quote it: {quoted})" if _fits((_shown(value),), hints[name]) else ""
+            raise IRError(f"{option} takes {describe(hints[name])}, not {_shown(value)}{fix}")
     for name in sorted(pass_type.required_fields() - given.keys()):
         raise IRError(
             f"pass '{spec.name}' needs option '{_dashed(name)}' ({describe(hints[name])})"
@@ -128,12 +128,11 @@ def list_passes(available: Passes) -> str:
         doc = (pass_type.__doc__ or "").strip()
         if doc and not doc.startswith(f"{pass_type.__name__}("):  # else made by dataclass
             lines += [f"    {line}" for line in inspect.cleandoc(doc).split("\n\n")[0].splitlines()]
-        hints = _option_types(pass_type)
-        for field in dataclasses.fields(pass_type):
-            if not field.init:
-                continue
-            default = "" if field.default in (dataclasses.MISSING, None) else f" = {field.default}"
+        required = pass_type.required_fields()
+        for option, hint in _option_types(pass_type).items():
+            field = pass_type.__dataclass_fields__[option]
+            default = "" if field.default in (None, ()) else f" = {field.default}".lower()
+            note = " (required)" if option in required else default
             help = f"  {field.metadata['help']}" if "help" in field.metadata else ""
-            option = f"{_dashed(field.name)}: {describe(hints[field.name])}{default.lower()}"
-            lines.append(f"      {option}{help}")
+            lines.append(f"      {_dashed(option)}: {describe(hint)}{note}{help}")
     return "\n".join(lines) + "\n"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import comb
+from typing import get_args
 
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -34,6 +35,8 @@ CollectiveOp = (
     AllReduceOp | ReduceScatterOp | ReduceOp | BroadcastOp | AllGatherOp | AllToAllOp | PermuteOp
 )
 """The operations that send something."""
+
+_SENDS = frozenset(op.name for op in get_args(CollectiveOp))
 
 Monomial = tuple[tuple[str, int], ...]
 
@@ -68,7 +71,7 @@ def element_bytes(element: Attribute) -> Fraction:
 
 def sent(op: Operation, dist: Dist, shapes: Shapes) -> list[Term]:
     """What a rank sends for a collective whose operand had the layout `dist`; nothing for other operations."""
-    if not isinstance(op, CollectiveOp):
+    if op.name not in _SENDS or not isinstance(op, CollectiveOp):
         return []
     element = element_of(op.input.type)
     if isinstance(op, ReducingOp) and op.wire is not None:

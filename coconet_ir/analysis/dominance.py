@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
-from coconet_ir.diagnostics import IRError
+from coconet_ir.diagnostics import IRError, op_name
 
 
 def check_dominance(module: ModuleOp) -> None:
@@ -55,12 +55,16 @@ def _check_block(block: Block, visible: set[int], added: list[int]) -> None:
             if id(operand) not in visible:
                 raise _error(op, index, operand)
         if op.regions:
-            scope: set[int] = set() if op.has_trait(IsolatedFromAbove) else visible
+            scope: set[int] = set() if _is_isolated(op) else visible
             for region in op.regions:
                 _check_region(region, scope)
         for result in op.results:
             added.append(id(result))
             visible.add(id(result))
+
+
+def _is_isolated(op: Operation) -> bool:
+    return op.has_trait(IsolatedFromAbove, value_if_unregistered=False)
 
 
 def _dominator_tree(entry: Block) -> dict[Block, list[Block]]:
@@ -134,14 +138,14 @@ def _error(op: Operation, index: int, operand: SSAValue) -> IRError:
     user: Operation | None = op
     barrier: Operation | None = None
     while user is not None and user.parent_block() is not block:
-        if barrier is None and user.has_trait(IsolatedFromAbove):
-            barrier = user
         user = user.parent_op()
+        if barrier is None and user is not None and _is_isolated(user):
+            barrier = user
     if user is None:
         why = "is defined in another block or region; return or yield it from there"
     elif barrier is not None:
-        why = f"is defined outside '{barrier.name}', which is isolated; pass it as an argument"
-    elif user is owner:
+        why = f"is defined outside '{op_name(barrier)}', which is isolated; pass it as an argument"
+    elif user is owner and user is not op:
         why = "is a result of the operation that contains its use"
     else:
         why = "is used before its definition; move this operation below it"

@@ -101,7 +101,9 @@ def withdraw(rule: Rule, dists: tuple[Dist, ...], result: Dist) -> tuple[Dist, .
     Raises `Refused` when slicing replicated operands is not enough.
     """
     if len(rule.results) != 1 or (shape := rule.results[0]) is None:
-        raise Refused(Reason.SCALAR_RESULT, "only an operation with one tensor as its result is sliced")
+        raise Refused(
+            Reason.SCALAR_RESULT, "only an operation with one tensor as its result is sliced"
+        )
     before = propagate(rule, dists)[0]
     wanted = list(dists)
     for cut in result.cuts:
@@ -216,9 +218,8 @@ def _check_every_operand(rule: Rule, dists: Sequence[Dist], cuts: dict[str, Name
                         f"dimension {dim} of operand {index} is the product ({' '.join(factors)}); of a "
                         f"product only the first factor can be sliced, not '{name}'",
                     )
-                axes, unit = cuts[name]
                 have = dists[index].by_dim.get(dim)
-                if have is None or have.axes != axes:
+                if have is None or have.axes != cuts[name][0]:
                     raise Refused(
                         Reason.LAYOUT_CONFLICT,
                         f"dimension '{name}' is sliced by {_by(cuts[name])} in one operand, but not in "
@@ -327,7 +328,9 @@ def _take(dist: Dist, axes: tuple[str, ...], takes: Takes) -> Dist:
     for place, axis in enumerate(axes):
         entry = dist.by_axis.get(axis)
         if not _fits(takes, entry, place):
-            have = "replicated" if entry is None else entry.state if isinstance(entry, Cut) else entry
+            have = (
+                "replicated" if entry is None else entry.state if isinstance(entry, Cut) else entry
+            )
             raise Refused(
                 Reason.OWN_AXES, f"axis '{axis}' is {have} in the operand; {_needs(takes, place)}"
             )

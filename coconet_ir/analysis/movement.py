@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import cast
 
@@ -18,6 +19,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from coconet_ir.analysis.bytes import Term, gathered, sent
 from coconet_ir.analysis.dist import Dist, Partial
 from coconet_ir.analysis.inference import align, propagate, withdraw
+from coconet_ir.analysis.notation import Rule
 from coconet_ir.analysis.rules import operand_dists, rank_of, rule_of
 from coconet_ir.analysis.shapes import Shapes
 from coconet_ir.analysis.verifier import STATE
@@ -57,11 +59,18 @@ class Movement:
     """Readers of parts that need the whole value, and why."""
     bytes_before: list[Term] = field(default_factory=list[Term])
     bytes_after: list[Term] = field(default_factory=list[Term])
+    _rules: dict[Operation, Rule | None] = field(default_factory=dict[Operation, "Rule | None"])
 
     @property
     def axes(self) -> tuple[str, ...]:
         """The axes of the moved collective."""
         return self.gather.axes.data
+
+    def rule(self, op: Operation) -> Rule | None:
+        """The rule of an operation as it stands, before the plan is performed."""
+        if op not in self._rules:
+            self._rules[op] = rule_of(op)
+        return self._rules[op]
 
     def replaced(self, value: SSAValue) -> SSAValue:
         """The value that takes the place of the result of a decomposed operation; any other as it is."""
@@ -82,12 +91,12 @@ class Movement:
         users += [op.results[0] for op in self.decomposed if self.replaced(op.results[0]) is value]
         found: list[Use] = []
         for use in (use for user in users for use in user.uses):
-            rule = rule_of(use.operation)
-            shape_only = rule is not None and use.index in rule.shape_only
-            if use.operation in self.decomposed or shape_only:
+            op, index = use.operation, use.index
+            if op in self.decomposed or self.wanted(op, index) is not None:
                 continue
-            if self.wanted(use.operation, use.index) is None:
-                found.append((use.operation, use.index))
+            rule = self.rule(op)
+            if rule is None or not (index in rule.shape_only or is_target(op, index)):
+                found.append((op, index))
         return found
 
     def partial_results(self) -> Iterator[tuple[OpResult, Dist, Partial]]:
@@ -98,12 +107,18 @@ class Movement:
                 if isinstance(state, Partial):
                     yield result, dist, state
 
-    def gathered_results(self) -> Iterator[tuple[OpResult, Dist, list[Use]]]:
-        """Results of moved operations that are needed whole, the layout of their part, and who needs them."""
-        for op in self.order:
-            for result in op.results if op in self.moved else ():
-                if result in self.parts and (uses := self.whole_uses(result)):
-                    yield result, self.parts[result], uses
+    @cached_property
+    def gathered_results(self) -> list[tuple[OpResult, Dist, list[Use]]]:
+        """Results of moved operations that are needed whole, the layout of their part, and who needs them.
+
+        Read once the plan is complete.
+        """
+        return [
+            (result, self.parts[result], uses)
+            for op in self.order
+            for result in (op.results if op in self.moved else ())
+            if result in self.parts and (uses := self.whole_uses(result))
+        ]
 
     def discard(self) -> None:
         """Drop what was built for a plan that is not performed."""
@@ -177,7 +192,7 @@ def _move(plan: Movement, op: Operation, operands: list[SSAValue]) -> Move | Non
     reading = [index for index, value in enumerate(operands) if value in plan.parts]
     if not reading or isinstance(op, ReturnOp):
         return None
-    rule = rule_of(op)
+    rule = plan.rule(op)
     if rule is None:
         raise Refused(Reason.NO_RULE, f"{op.name} states no dimension rule, so it never moves")
     reading = [index for index in reading if index not in rule.shape_only]
@@ -204,7 +219,7 @@ def _backward(plan: Movement, chosen: set[Operation] | None) -> None:
             continue
         if chosen is not None and op not in chosen and not _made_by(plan, op, chosen):
             continue
-        rule = rule_of(op)
+        rule = plan.rule(op)
         if rule is None or rule.transition is not None or len(op.results) != 1:
             continue
         result = op.results[0]
@@ -290,16 +305,16 @@ def _check(plan: Movement, chosen: set[Operation] | None) -> None:
 
 def _count(func: FuncOp, plan: Movement) -> None:
     """What a rank sends in the collectives that the plan adds, changes or makes superfluous."""
-    shapes = Shapes(func, chain.from_iterable(plan.decomposed.values()))
+    shapes = Shapes(func, chain.from_iterable(plan.decomposed.values()), plan.rule)
     for op in plan.order:
         if isinstance(op, AllGatherOp | BroadcastOp) and op.output in plan.parts:
             uses = plan.whole_uses(op.output)
             if not uses and not _only_state(func, [(u.operation, u.index) for u in op.output.uses]):
                 plan.bytes_before += sent(op, dist_of(op.input.type), shapes)
-        elif (move := plan.moved.get(op)) is not None:
-            plan.bytes_before += sent(op, operand_dists(op)[0], shapes) if op.operands else []
-            plan.bytes_after += sent(op, move.operands[0], shapes) if op.operands else []
-    for result, dist, uses in plan.gathered_results():
+        elif (move := plan.moved.get(op)) is not None and move.operands:
+            plan.bytes_before += sent(op, dist_of(op.operands[0].type), shapes)
+            plan.bytes_after += sent(op, move.operands[0], shapes)
+    for result, dist, uses in plan.gathered_results:
         if not _only_state(func, uses):
             plan.bytes_after.append(gathered(result, dist, plan.axes, shapes))
     for result, dist, _ in plan.partial_results():
@@ -312,6 +327,11 @@ def _only_state(func: FuncOp, uses: list[Use]) -> bool:
     return bool(uses) and all(
         isinstance(op, UpdateOp) and index == 1 and is_state(func, op.target) for op, index in uses
     )
+
+
+def is_target(op: Operation, index: int) -> bool:
+    """Whether an operand is what an update stores into, which reads no data."""
+    return isinstance(op, UpdateOp) and index == 0
 
 
 def is_state(func: FuncOp, value: SSAValue) -> bool:

@@ -151,12 +151,7 @@ class Rule:
     @cached_property
     def free(self) -> frozenset[str]:
         """Names that stand only in results and may be sliced without needing anything of an operand."""
-        bound = {
-            name
-            for i in self.data
-            for factors in self.operands[i] or ()
-            for name in factors
-        }
+        bound = {name for i in self.data for factors in self.operands[i] or () for name in factors}
         free = {n for shape in self.results for factors in shape or () for n in factors}
         return frozenset(free - bound - self.role.keys())
 
@@ -205,7 +200,9 @@ class Pattern:
 
 
 @lru_cache(maxsize=4096)
-def _instantiate(pattern: Pattern, ranks: tuple[int | None, ...], shape_only: frozenset[int]) -> Rule:
+def _instantiate(
+    pattern: Pattern, ranks: tuple[int | None, ...], shape_only: frozenset[int]
+) -> Rule:
     if len(ranks) != len(pattern.operands):
         raise RuleError(
             f"its rule {pattern} has {len(pattern.operands)} operand(s), but the operation {len(ranks)}"
@@ -219,8 +216,14 @@ def _instantiate(pattern: Pattern, ranks: tuple[int | None, ...], shape_only: fr
             continue
         star = next((factors[0] for factors in shape if factors[0].startswith("*")), None)
         count = rank - len(shape) + (star is not None)
-        if count < 0 or (star is None and count != 0) or stars.setdefault(star or "", count) != count:
-            raise RuleError(f"operand {index} must have the dimensions {_shape_text(shape)}, not {rank}")
+        if (
+            count < 0
+            or (star is None and count != 0)
+            or stars.setdefault(star or "", count) != count
+        ):
+            raise RuleError(
+                f"operand {index} must have the dimensions {_shape_text(shape)}, not {rank}"
+            )
 
     def expand(shape: Shape | None) -> Shape | None:
         if shape is None:
@@ -298,7 +301,7 @@ def parse_pattern(parser: AttrParser) -> Pattern:
     return found
 
 
-def _parse_shape(parser: AttrParser) -> Shape | None | Literal[False]:
+def _parse_shape(parser: AttrParser) -> Shape | Literal[False] | None:
     if parser.parse_optional_punctuation("(") is not None:
         parser.parse_punctuation(")", " after ( : a scalar is written ()")
         return None

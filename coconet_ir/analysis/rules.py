@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import OpTrait
@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 from coconet_ir.analysis.dist import Dist, Kind
 from coconet_ir.analysis.inference import accepts, propagate
 from coconet_ir.analysis.notation import Pattern, Rule, RuleError, Shape
-from coconet_ir.dialects.attributes import dist_of
+from coconet_ir.dialects.attributes import as_tensor, dist_of, sizes_of
 from coconet_ir.schedule.remarks import Refused
 
 LAYOUT_OF = "layout.of"
@@ -27,20 +27,51 @@ LAYOUT_OF = "layout.of"
 class HasRule(OpTrait):
     """The operation states a dimension rule, a function of the instance, and is checked against it.
 
-    `build` may raise `RuleError` for attributes that make no rule.
+    `build` may raise `RuleError` for attributes that make no rule. `by_types` says that types alone decide the
+    rule, so that operations of the same types are checked once.
     """
 
     build: Callable[[Operation], Rule]
+    by_types: bool = False
 
     def verify(self, op: Operation) -> None:
+        key = self._key(op)
+        if key in _checked:
+            return
+        rule = self._check(op)
+        if key is not None and not in_uninferred_function(op):
+            if len(_checked) > _CHECKED_LIMIT:
+                _checked.clear()
+            _checked[key] = (rule, *op.operand_types, *op.result_types)
+
+    def rule(self, op: Operation) -> Rule:
+        """The rule of a verified operation."""
+        if (known := _checked.get(self._key(op))) is not None:
+            return known[0]
+        return self.build(op)
+
+    def _key(self, op: Operation) -> tuple[int, ...] | None:
+        if not self.by_types:
+            return None
+        return (id(self), len(op.results), *[id(value.type) for value in (*op.operands, *op.results)])
+
+    def _check(self, op: Operation) -> Rule:
         try:
             rule = self.build(op)
         except RuleError as error:
             raise VerifyException(str(error)) from error
         if (problem := _sizes_problem(rule, op)) is not None:
             raise VerifyException(problem)
-        if (problem := layout_problem(rule, op)) is not None and not in_uninferred_function(op):
+        problem = _range_problem(op) or layout_problem(rule, op)
+        if problem is not None and not in_uninferred_function(op):
             raise VerifyException(problem)
+        return rule
+
+
+_checked: dict[tuple[int, ...] | None, tuple[Rule, *tuple[Attribute, ...]]] = {}
+"""The rule for types that passed, by their identities; holding the types keeps the identities theirs."""
+
+_CHECKED_LIMIT = 4096
 
 
 class StatesRule(Protocol):
@@ -58,7 +89,7 @@ OWN_RULE = HasRule(lambda op: cast(StatesRule, op).rule())
 def rule_of(op: Operation) -> Rule | None:
     """The dimension rule of a verified operation, or None when it states none."""
     trait = op.get_trait(HasRule)
-    return None if trait is None else trait.build(op)
+    return None if trait is None else trait.rule(op)
 
 
 def pointwise(op: Operation, joint: frozenset[Kind] = frozenset()) -> Rule:
@@ -87,9 +118,7 @@ def _pointwise(
     return Rule(tuple(map(shape, operands)), tuple(map(shape, results)), joint=joint)
 
 
-def by_pattern(
-    op: Operation, pattern: Pattern, shape_only: frozenset[int] = frozenset()
-) -> Rule:
+def by_pattern(op: Operation, pattern: Pattern, shape_only: frozenset[int] = frozenset()) -> Rule:
     """The rule of `op` by a pattern, its `*` names expanded. Raises `RuleError` when it does not fit."""
     rule = pattern.instantiate(tuple(rank_of(value.type) for value in op.operands), shape_only)
     for index, (shape, result) in enumerate(zip(rule.results, op.results, strict=True)):
@@ -101,7 +130,7 @@ def by_pattern(
 
 def rank_of(type: Attribute) -> int | None:
     """The number of dimensions of a tensor type, None for any other type."""
-    return len(type.shape.data) if isinstance(type, TensorType) else None
+    return None if (tensor := as_tensor(type)) is None else len(tensor.shape.data)
 
 
 def operand_dists(op: Operation) -> tuple[Dist, ...]:
@@ -119,9 +148,7 @@ def layout_problem(rule: Rule, op: Operation) -> str | None:
     if (index := accepts(rule, expected, actual)) is None:
         return None
     which = "its result" if len(actual) == 1 else f"result {index}"
-    return (
-        f"{which} has the layout {actual[index]}, but the operands make it {expected[index]}"
-    )
+    return f"{which} has the layout {actual[index]}, but the operands make it {expected[index]}"
 
 
 def in_uninferred_function(op: Operation) -> bool:
@@ -141,6 +168,15 @@ def is_uninferred(func: FuncOp) -> bool:
     return False
 
 
+def _range_problem(op: Operation) -> str | None:
+    """A layout that slices a dimension its tensor does not have, or None."""
+    for value in (*op.operands, *op.results):
+        for cut in dist_of(value.type).cuts:
+            if cut.dim >= (rank := rank_of(value.type) or 0):
+                return f"sliced({cut.dim}) is out of range: the tensor has {rank} dimension(s)"
+    return None
+
+
 def _sizes_problem(rule: Rule, op: Operation) -> str | None:
     """Two static sizes that one name of the rule cannot both have, or None."""
     sizes: dict[str, tuple[int, str]] = {
@@ -151,10 +187,9 @@ def _sizes_problem(rule: Rule, op: Operation) -> str | None:
         ("result", rule.results, op.results),
     ):
         for index, (shape, value) in enumerate(zip(shapes, values, strict=True)):
-            if shape is None or not isinstance(value.type, TensorType):
+            if shape is None:
                 continue
-            for dim, (factors, extent) in enumerate(zip(shape, value.type.shape.data, strict=True)):
-                size = extent.data
+            for dim, (factors, size) in enumerate(zip(shape, sizes_of(value.type), strict=True)):
                 if size == DYNAMIC_INDEX or len(factors) != 1:
                     continue
                 where = f"dimension {dim} of {kind} {index}"

@@ -6,17 +6,18 @@ for. Kernels may assume a class equal once the entry has checked it, and bytes o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import DimOp, SplatOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from coconet_ir.analysis.notation import Dim, Shape
+from coconet_ir.analysis.notation import Dim, Rule, Shape
 from coconet_ir.analysis.rules import rank_of, rule_of
+from coconet_ir.dialects.attributes import sizes_of
 
 Place = tuple[SSAValue, int]
 """A dimension of a value."""
@@ -28,8 +29,14 @@ Extent = int | tuple[Place, ...]
 class Shapes:
     """The classes of equal dimensions of one function."""
 
-    def __init__(self, func: FuncOp, beside: Iterable[Operation] = ()):
+    def __init__(
+        self,
+        func: FuncOp,
+        beside: Iterable[Operation] = (),
+        rule_of: Callable[[Operation], Rule | None] = rule_of,
+    ):
         """Classes of `func`, and of the operations `beside` that read its values but stand nowhere yet."""
+        self._rule_of = rule_of
         self._parent: dict[Place, Place] = {}
         self._static: dict[Place, int] = {}
         self._products: dict[Place, tuple[Place, ...]] = {}
@@ -82,10 +89,9 @@ class Shapes:
         return known
 
     def _declare(self, value: SSAValue) -> None:
-        if isinstance(value.type, TensorType):
-            for dim, size in enumerate(value.type.get_shape()):
-                if size != DYNAMIC_INDEX:
-                    self._static[(value, dim)] = size
+        for dim, size in enumerate(sizes_of(value.type)):
+            if size != DYNAMIC_INDEX:
+                self._static[(value, dim)] = size
 
     def _find(self, place: Place) -> Place:
         while (parent := self._parent.get(place, place)) != place:
@@ -98,12 +104,13 @@ class Shapes:
         if first == second:
             return
         self._parent[second] = first
-        for table in (self._static, self._products):
-            if second in table:
-                table.setdefault(first, table[second])  # type: ignore[arg-type]
+        if second in self._static:
+            self._static.setdefault(first, self._static[second])
+        if second in self._products:
+            self._products.setdefault(first, self._products[second])
 
     def _tie_by_rule(self, op: Operation) -> None:
-        rule = rule_of(op)
+        rule = self._rule_of(op)
         if rule is None:
             return
         first: dict[str, Place] = {}
@@ -112,9 +119,7 @@ class Shapes:
             self._tie_values(shapes, values, first, products)
         for place, factors in products:
             if all(name in first for name in factors):
-                self._products.setdefault(
-                    self._find(place), tuple(first[name] for name in factors)
-                )
+                self._products.setdefault(self._find(place), tuple(first[name] for name in factors))
 
     def _tie_values(
         self,
@@ -125,15 +130,15 @@ class Shapes:
     ) -> None:
         for shape, value in zip(shapes, values, strict=True):
             for dim, factors in enumerate(shape or ()):
-                if len(factors) > 1:
-                    products.append(((value, dim), factors))
-                elif (other := first.setdefault(factors[0], (value, dim))) != (value, dim):
-                    self._tie(other, (value, dim))
+                place = (value, dim)
+                name, *inner = factors
+                if inner:
+                    products.append((place, factors))
+                elif (other := first.setdefault(name, place)) != place:
+                    self._tie(other, place)
 
     def _tie_splat(self, op: SplatOp) -> None:
-        if not isinstance(op.result.type, TensorType):
-            return
-        unknown = [d for d, s in enumerate(op.result.type.get_shape()) if s == DYNAMIC_INDEX]
+        unknown = [d for d, s in enumerate(sizes_of(op.result.type)) if s == DYNAMIC_INDEX]
         for dim, size in zip(unknown, op.dynamicSizes, strict=False):
             if (place := _asked_for(size)) is not None:
                 self._tie(place, (op.result, dim))
@@ -150,4 +155,3 @@ def _asked_for(size: SSAValue) -> Place | None:
         return None
     number = constant.value.value.data
     return (dim.source, number) if 0 <= number < (rank_of(dim.source.type) or 0) else None
-

@@ -1,12 +1,13 @@
 """What holds for a whole program at the distributed level, checked after every pass (design, sections 2, 4, 5).
 
 Operations check themselves (`verify`), with their rules; here is what no operation can see alone: dominance,
-the mesh, layouts against shapes, updates and what reads their targets, dropouts that share an id.
+the mesh, layouts against shapes, updates and what reads their targets, dropouts that share an id, and whether
+custom operations compute what their rules say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
@@ -16,9 +17,10 @@ from coconet_ir.analysis.dist import Partial
 from coconet_ir.analysis.dominance import check_dominance
 from coconet_ir.analysis.rules import LAYOUT_OF, is_uninferred, rule_of
 from coconet_ir.diagnostics import IRError
-from coconet_ir.dialects.attributes import AxesAttr, DistAttr, dist_of
+from coconet_ir.dialects.attributes import AxesAttr, DistAttr, as_tensor, dist_of
 from coconet_ir.dialects.coll import RegionOp
 from coconet_ir.dialects.comp import DropoutOp, ReshapeOp, TransposeOp, UpdateOp
+from coconet_ir.dialects.custom import CustomOp, DefineOp
 from coconet_ir.dialects.layout import MeshOp, RelaxOp, SliceOp
 
 LEVEL = "coconet.level"
@@ -43,6 +45,11 @@ def verify_program(module: ModuleOp) -> None:
     for op in module.ops:
         if isinstance(op, FuncOp) and op.body.blocks:
             _check_function(op, layouts)
+        elif isinstance(op, DefineOp):
+            # Only programs with custom operations pay for NumPy and the simulator.
+            from coconet_ir.analysis.check_customs import check_definition
+
+            check_definition(op)
 
 
 def _the_mesh(module: ModuleOp) -> MeshOp | None:
@@ -68,13 +75,17 @@ class _Layouts:
 
     def check_type(self, type: Attribute, op: Operation) -> None:
         """Raises `IRError` at `op` when the layout of a tensor type cannot be."""
-        if id(type) in self.seen or not isinstance(type, TensorType):
+        if id(type) in self.seen:
             return
-        if not isinstance(type.encoding, NoneAttr):
-            if not isinstance(type.encoding, DistAttr):
-                raise IRError(f"has the encoding {type.encoding}: a layout is #layout.dist<…>", op)
-            self.check_dist(type.encoding, type, op)
         self.seen[id(type)] = type
+        if (tensor := as_tensor(type)) is None:
+            return
+        if not isinstance(tensor.encoding, NoneAttr):
+            if not isinstance(tensor.encoding, DistAttr):
+                raise IRError(
+                    f"has the encoding {tensor.encoding}: a layout is #layout.dist<…>", op
+                )
+            self.check_dist(tensor.encoding, tensor, op)
 
     def check_dist(self, dist: DistAttr, type: TensorType[Attribute], op: Operation) -> None:
         """Raises `IRError` at `op` when this layout does not fit the tensor or the mesh."""
@@ -108,7 +119,8 @@ def _check_function(func: FuncOp, layouts: _Layouts) -> None:
     order = list(_in_order(func.body.block))
     for op in order:
         for result in op.results:
-            layouts.check_type(result.type, op)
+            if id(result.type) not in layouts.seen:
+                layouts.check_type(result.type, op)
             if uninferred and dist_of(result.type):
                 raise IRError(
                     f"has a layout in a function that is not inferred yet: leave layouts to {LAYOUT_OF} "
@@ -120,6 +132,7 @@ def _check_function(func: FuncOp, layouts: _Layouts) -> None:
             layouts.check_axes(axes.data, op)
     _check_updates(func, order)
     _check_dropouts(order)
+    _check_customs(order)
 
 
 def _in_order(block: Block) -> Iterator[Operation]:
@@ -152,24 +165,30 @@ def _check_signature(func: FuncOp, layouts: _Layouts, uninferred: bool) -> None:
         if attributes is None:
             continue
         if len(attributes) != len(types):
-            raise IRError(f"has {len(types)} types but {len(attributes)} dictionaries for them", func)
+            raise IRError(
+                f"has {len(types)} types but {len(attributes)} dictionaries for them", func
+            )
         for entry, type in zip(attributes, types, strict=True):
             _check_marks(func, entry.data, type, layouts)
 
 
 def _check_marks(
-    func: FuncOp, marks: dict[str, Attribute], type: Attribute, layouts: _Layouts
+    func: FuncOp, marks: Mapping[str, Attribute], type: Attribute, layouts: _Layouts
 ) -> None:
     for mark in (STATE, SCATTERED):
         if mark in marks and not (
-            isinstance(type, TensorType) and isinstance(marks[mark], UnitAttr)
+            as_tensor(type) is not None and isinstance(marks[mark], UnitAttr)
         ):
-            raise IRError(f"marks a {type} as {mark}: the mark takes no value and is for tensors", func)
+            raise IRError(
+                f"marks a {type} as {mark}: the mark takes no value and is for tensors", func
+            )
     if (layout := marks.get(LAYOUT_OF)) is None:
         return
-    if not isinstance(layout, DistAttr) or not isinstance(type, TensorType):
-        raise IRError(f"has {LAYOUT_OF} = {layout} on a {type}: it takes #layout.dist<…> of a tensor", func)
-    layouts.check_dist(layout, type, func)
+    if not isinstance(layout, DistAttr) or (tensor := as_tensor(type)) is None:
+        raise IRError(
+            f"has {LAYOUT_OF} = {layout} on a {type}: it takes #layout.dist<…> of a tensor", func
+        )
+    layouts.check_dist(layout, tensor, func)
     if layout.data.has(Partial):
         raise IRError(f"has {LAYOUT_OF} = {layout}: arguments and results are never partial", func)
 
@@ -240,3 +259,12 @@ def _check_dropouts(order: list[Operation]) -> None:
                     op,
                     [("the other one is here", other)],
                 )
+
+
+def _check_customs(order: list[Operation]) -> None:
+    """Validate those that Python declares where they are used; others are validated where they are defined."""
+    for op in order:
+        if isinstance(op, CustomOp) and op.definition is None:
+            from coconet_ir.analysis.check_customs import check_declared
+
+            check_declared(op)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -75,7 +75,9 @@ class Remark:
     def render(self) -> str:
         """One line: `file:line:col: remark: split 'avg': applied: …`."""
         verdict = "applied" if self.reason is None else f"declined [{self.reason}]"
-        return f"{self.location}: remark: {self.rewrite} '{self.operation}': {verdict}: {self.message}"
+        return (
+            f"{self.location}: remark: {self.rewrite} '{self.operation}': {verdict}: {self.message}"
+        )
 
     def to_json(self) -> dict[str, str | bool | None]:
         """The remark as one JSON object."""
@@ -93,7 +95,7 @@ _sink: ContextVar[list[Remark] | None] = ContextVar("coconet remarks", default=N
 
 
 @contextmanager
-def collect() -> Iterator[list[Remark]]:
+def collect() -> Generator[list[Remark]]:
     """Gather every remark emitted inside the block."""
     remarks: list[Remark] = []
     token = _sink.set(remarks)
@@ -107,7 +109,6 @@ def emit(remark: Remark) -> None:
     """Hand a remark to whoever collects."""
     if (remarks := _sink.get()) is not None:
         remarks.append(remark)
-
 
 
 def location_of(op: Operation) -> str:

@@ -6,19 +6,18 @@ on which it is local (results: or partial), in mesh order. A tensor on a root is
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation
 
 from coconet_ir.analysis.dist import Dist, Root
-from coconet_ir.analysis.rules import is_uninferred
+from coconet_ir.analysis.rules import is_uninferred, rank_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects import coll
 from coconet_ir.dialects.attributes import dist_of
@@ -85,7 +84,9 @@ def bind_mesh(func: FuncOp, given: Mapping[str, int]) -> Mesh:
             raise IRError(f"axis '{axis}' must have at least 1 rank, not {size}")
     mesh = Mesh(tuple(declared), tuple({**declared, **given}.values()))
     if mesh.ranks > MAX_RANKS:
-        raise IRError(f"a mesh of {mesh.ranks} ranks is more than the {MAX_RANKS} that are simulated")
+        raise IRError(
+            f"a mesh of {mesh.ranks} ranks is more than the {MAX_RANKS} that are simulated"
+        )
     _check_coordinates(func, mesh)
     return mesh
 
@@ -94,7 +95,8 @@ def _check_coordinates(func: FuncOp, mesh: Mesh) -> None:
     def check(op: Operation, word: str, axis: str, coordinate: int) -> None:
         if coordinate >= mesh.shape[axis]:
             raise IRError(
-                f"{word} {coordinate} is out of range: axis '{axis}' has {mesh.shape[axis]} rank(s)", op
+                f"{word} {coordinate} is out of range: axis '{axis}' has {mesh.shape[axis]} rank(s)",
+                op,
             )
 
     for arg in func.body.block.args:
@@ -140,10 +142,12 @@ def bind_inputs(
     }
     sizes = Sizes(func)
     for name, arg in arguments.items():
-        if isinstance(arg.type, TensorType):
+        if rank_of(arg.type) is not None:
             sizes.give(name, _global_shape(func, name, arg, arrays[name], mesh))
         elif arrays[name].ndim:
-            raise IRError(f"%{name} is a scalar, but its input has {arrays[name].ndim} dimension(s)", func)
+            raise IRError(
+                f"%{name} is a scalar, but its input has {arrays[name].ndim} dimension(s)", func
+            )
     sizes.check()
     return [
         _distribute(arg.type, name, arrays[name], mesh, ranks) for name, arg in arguments.items()
@@ -186,9 +190,7 @@ def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
     return np.asarray(cast)
 
 
-def _global_shape(
-    func: FuncOp, name: str, arg: BlockArgument, array: Array, mesh: Mesh
-) -> Shape:
+def _global_shape(func: FuncOp, name: str, arg: BlockArgument, array: Array, mesh: Mesh) -> Shape:
     """The shape of an argument without the leading dimensions, which must be the sizes of their axes."""
     axes = mesh.leading_axes(dist_of(arg.type))
     rank = len(static_shape(arg) or ())
@@ -204,7 +206,7 @@ def _global_shape(
 def _distribute(
     type: Attribute, name: str, array: Array, mesh: Mesh, ranks: Sequence[int]
 ) -> Value:
-    if not isinstance(type, TensorType):
+    if rank_of(type) is None:
         return Value(type, None, (read_only(array),) * len(ranks), name)
     dist = dist_of(type)
     axes = mesh.leading_axes(dist)
@@ -244,8 +246,3 @@ def assemble(value: Value, arrays: Sequence[Array], mesh: Mesh) -> Array:
             place = tuple(mesh.coordinates[rank][axis] for axis in axes)
             whole[(*place, *slices(regions[rank]))] = arrays[rank]
     return whole
-
-
-def elements(shape: Shape) -> int:
-    """The number of elements of a shape."""
-    return math.prod(shape)

@@ -75,5 +75,6 @@ def differing(op: Operation, rank: int, others: Sequence[int]) -> IRError:
     """The error for a replicated value that is not: `others` differ from `rank`."""
     ranks = ", ".join(map(str, others))
     return IRError(
-        f"gives different bits on ranks that must agree: rank(s) {ranks} differ from rank {rank}", op
+        f"gives different bits on ranks that must agree: rank(s) {ranks} differ from rank {rank}",
+        op,
     )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.dialects.tensor import SplatOp
 from xdsl.dialects.utils import AbstractYieldOperation
@@ -18,9 +18,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from coconet_ir.analysis.customs import Custom, declared
-from coconet_ir.analysis.rules import rule_of
+from coconet_ir.analysis.dist import Dist
+from coconet_ir.analysis.rules import rank_of
 from coconet_ir.diagnostics import IRError
-from coconet_ir.dialects.attributes import dist_of
+from coconet_ir.dialects.attributes import AxesAttr, dist_of
 from coconet_ir.dialects.coll import RegionOp
 from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.dialects.custom import CustomOp, DefineOp
@@ -37,9 +38,17 @@ from coconet_ir.sim.communication import Collective, Meeting, Result, collective
 from coconet_ir.sim.elements import Array
 from coconet_ir.sim.exchange import Exchange, Group, InProcess
 from coconet_ir.sim.integers import ArithmeticRefused
-from coconet_ir.sim.kernels import Arrays, Numbers, Site, Unsupported, kernel_of, undefined
+from coconet_ir.sim.kernels import (
+    Arrays,
+    Kernel,
+    Numbers,
+    Site,
+    Unsupported,
+    kernel_of,
+    undefined,
+)
 from coconet_ir.sim.mesh import ONE_RANK, Mesh, Region, Shape, extents
-from coconet_ir.sim.resolve import result_shapes
+from coconet_ir.sim.resolve import OpenShape, result_shapes
 
 Progress = Callable[[int, int], None]
 """Called with the number of operations done and the number of all."""
@@ -195,39 +204,168 @@ class Machine:
                 step.drop_all_references()
 
     def _compute(self, op: Operation, operands: Sequence[Value]) -> list[Value]:
-        shapes = result_shapes(op, [value.shape for value in operands], self._extents(op, operands))
+        sizes = [int(value.arrays[0]) for value in operands[1:]] if isinstance(op, SplatOp) else []
+        shapes = result_shapes(op, [value.shape for value in operands], sizes)
         collective = collective_of(op)
         if collective is None:
             rows = self._on_ranks(op, operands, shapes)
         else:
             rows = self._in_groups(op, collective, operands[0], shapes)
         values: list[Value] = []
-        for index, result in enumerate(op.results):
-            arrays = tuple(row[index] for row in rows)
-            shape = shapes[index]
-            if shape is None and isinstance(result.type, TensorType):
-                shape = arrays[0].shape
-            values.append(Value(result.type, shape, arrays))
-            self._check(op, values[-1])
+        for index, (result, shape) in enumerate(zip(op.results, shapes, strict=True)):
+            arrays = [row[index] for row in rows]
+            values.append(self._value(op, result.type, shape, arrays))
         return values
 
-    def _extents(self, op: Operation, operands: Sequence[Value]) -> list[int]:
-        """The sizes that a splat takes as operands."""
-        if not isinstance(op, SplatOp):
-            return []
-        return [int(value.arrays[0]) for value in operands[1:]]
-
-    def _check(self, op: Operation, value: Value) -> None:
-        """What a kernel, in particular one from Python, must keep to: element type and extents."""
-        dtype = self.numbers.dtype(value.type)
-        if value.shape is None:
-            wanted: list[Shape] = [()] * len(value.arrays)
+    def _value(
+        self, op: Operation, type: Attribute, shape: OpenShape | None, arrays: Sequence[Array]
+    ) -> Value:
+        """The arrays as a value, once they are seen to have the element type and extents they must."""
+        dtype = self.numbers.dtype(type)
+        if shape is None:
+            value = Value(type, None, tuple(map(read_only, arrays)))
+            wanted: list[Shape] = [()] * len(arrays)
         else:
-            regions = self.mesh.regions(value.dist, value.shape)
+            if len(shape) != arrays[0].ndim:
+                raise IRError(f"gives {arrays[0].ndim} dimension(s), not {len(shape)}", op)
+            found = zip(shape, arrays[0].shape, strict=True)
+            whole = tuple(extent if size is None else size for size, extent in found)
+            regions, defined = self.mesh.regions(dist_of(type), whole), self._defined(type)
             wanted = [extents(regions[rank]) for rank in self.exchange.ranks]
-        for array, shape in zip(value.arrays, wanted, strict=True):
-            if array.shape != shape or array.dtype != dtype:
+            cleared = [
+                array if defined[rank] else undefined(array.shape, array.dtype)
+                for array, rank in zip(arrays, self.exchange.ranks, strict=True)
+            ]
+            value = Value(type, whole, tuple(map(read_only, cleared)))
+        for array, extent in zip(arrays, wanted, strict=True):
+            if array.shape != extent or array.dtype != dtype:
                 raise IRError(
-                    f"gives {array.dtype} of shape {array.shape} where {dtype} of shape {shape} is needed",
+                    f"gives {array.dtype} of shape {array.shape} where {dtype} of shape {extent} "
+                    "is needed",
                     op,
                 )
+        return value
+
+    def _defined(self, type: Attribute) -> tuple[bool, ...]:
+        return self.mesh.defined(dist_of(type))
+
+    def _on_ranks(
+        self, op: Operation, operands: Sequence[Value], shapes: Sequence[OpenShape | None]
+    ) -> list[Arrays]:
+        """One row of results a rank. Ranks whose operands are the same arrays share a computation."""
+        kernel, pure = self._kernel(op)
+        before = [self._regions(v.dist, v.shape) for v in operands]
+        after = [
+            self._regions(dist_of(r.type), shape)
+            for r, shape in zip(op.results, shapes, strict=True)
+        ]
+        local = self.mesh.local_axes(operands[0].dist) if operands else ()
+        known: dict[tuple[object, ...], Arrays] = {}
+        rows: list[Arrays] = []
+        for index, rank in enumerate(self.exchange.ranks):
+            arrays = [value.arrays[index] for value in operands]
+            site = Site(
+                self.mesh,
+                rank,
+                self.numbers,
+                tuple(value.shape for value in operands),
+                _at(rank, before),
+                _at(rank, after),
+                self.mesh.position(rank, local),
+            )
+            if (nothing := self._nothing(op, site)) is not None:
+                rows.append(nothing)
+                continue
+            key = (*map(id, arrays), site.operands, site.results, site.coordinate, pure or rank)
+            if key not in known:
+                known[key] = kernel(op, site, arrays)
+            rows.append(known[key])
+        return rows
+
+    def _regions(self, dist: Dist, shape: OpenShape | None) -> tuple[Region, ...] | None:
+        if shape is None or None in shape:
+            return None
+        return self.mesh.regions(dist, tuple(size for size in shape if size is not None))
+
+    def _nothing(self, op: Operation, site: Site) -> Arrays | None:
+        """The results of a rank that has no value, or None for one that has."""
+        row: list[Array] = []
+        for result, region in zip(op.results, site.results, strict=True):
+            if region is None or self._defined(result.type)[site.rank]:
+                return None
+            row.append(undefined(extents(region), self.numbers.dtype(result.type)))
+        return tuple(row) or None
+
+    def _kernel(self, op: Operation) -> tuple[Kernel, bool]:
+        """The function for one rank, and whether equal operands surely give equal results."""
+        if isinstance(op, CustomOp):
+            if (define := op.definition) is not None:
+                return partial(self._run_definition, define), True
+            if (custom := declared(op.callee.root_reference.data)) is not None:
+                return partial(_run_reference, custom), False
+        if (found := kernel_of(op)) is None:
+            raise IRError("is not simulated", op)
+        return found, True
+
+    def _run_definition(
+        self, define: DefineOp, op: CustomOp, site: Site, arrays: Sequence[Array]
+    ) -> Arrays:
+        block = define.body.block
+        inner = Machine(ONE_RANK, self.numbers, InProcess(1))
+        arguments = [
+            Value(arg.type, None if rank_of(arg.type) is None else array.shape, (array,))
+            for arg, array in zip(block.args, arrays, strict=True)
+        ]
+        return tuple(value.arrays[0] for value in inner.run_block(block, arguments))
+
+    def _in_groups(
+        self,
+        op: Operation,
+        collective: Collective,
+        operand: Value,
+        shapes: Sequence[OpenShape | None],
+    ) -> list[Arrays]:
+        """One row a rank, computed once for each group of ranks that meet."""
+        axes = op.properties["axes"]
+        if not isinstance(axes, AxesAttr):
+            raise IRError("names no axes", op)
+        before = self._regions(operand.dist, operand.shape) or ()
+        after = self._regions(dist_of(op.results[0].type), shapes[0]) or ()
+        # Off the root of another axis nobody has a value; off the root of these axes a broadcast gives one.
+        defined = self.mesh.defined(operand.dist.without(axes.data))
+        held = dict(zip(self.exchange.ranks, operand.arrays, strict=True))
+        met: dict[Group, Result] = {}
+        rows: list[Arrays] = []
+        for rank in self.exchange.ranks:
+            if not defined[rank]:
+                dtype = self.numbers.dtype(op.results[0].type)
+                rows.append((undefined(extents(after[rank]), dtype),))
+                continue
+            group = self.mesh.group(rank, axes.data)
+            if group not in met:
+                meeting = Meeting(self.mesh, self.numbers, group, before, after)
+                met[group] = collective(op, meeting, self.exchange.gather(group, held))
+            rows.append((met[group](group.index(rank)),))
+        return rows
+
+
+def _run_reference(custom: Custom, op: CustomOp, site: Site, arrays: Sequence[Array]) -> Arrays:
+    try:
+        with np.errstate(all="ignore"):
+            found = custom(*arrays)
+    except Exception as error:
+        raise IRError(f"the Python function raised {type(error).__name__}: {error}", op) from error
+    if len(found) != len(op.results):
+        raise IRError(f"the Python function gives {len(found)} results, not {len(op.results)}", op)
+    return found
+
+
+def _at(rank: int, values: Sequence[tuple[Region, ...] | None]) -> tuple[Region | None, ...]:
+    return tuple(None if regions is None else regions[rank] for regions in values)
+
+
+def _callee(op: CallOp) -> FuncOp:
+    found = SymbolTable.lookup_symbol(op, op.callee)
+    if not isinstance(found, FuncOp) or not found.body.blocks:
+        raise IRError(f"calls {op.callee}, which is no function with a body", op)
+    return found

@@ -18,7 +18,13 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute, Operation
 
 from coconet_ir.dialects import comp, layout
-from coconet_ir.dialects.arith import FLOAT_PREDICATES, INTEGER_PREDICATES, AddUIExtendedOp, CmpfOp, CmpiOp
+from coconet_ir.dialects.arith import (
+    FLOAT_PREDICATES,
+    INTEGER_PREDICATES,
+    AddUIExtendedOp,
+    CmpfOp,
+    CmpiOp,
+)
 from coconet_ir.dialects.elements import element_of
 from coconet_ir.dialects.reshape import ReshapeOp
 from coconet_ir.dialects.syntax import numbers
@@ -196,7 +202,9 @@ def _dim(op: tensor.DimOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     _, shape = site.operand(0)
     index = int(arrays[1])
     if not 0 <= index < len(shape):
-        raise ArithmeticRefused(f"the tensor has {len(shape)} dimension(s), but {index} is asked for")
+        raise ArithmeticRefused(
+            f"the tensor has {len(shape)} dimension(s), but {index} is asked for"
+        )
     return (np.asarray(shape[index], np.int64),)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from coconet_ir.analysis.dist import Kind
@@ -11,16 +13,14 @@ from coconet_ir.sim.reductions import fold_rows
 
 
 def check_offsets(offsets: Array, size: int) -> None:
-    """Raises `ArithmeticRefused` unless the offsets rise from 0 to `size`, so that segments cover all."""
-    if offsets.size == 0 or offsets[0] != 0 or offsets[-1] != size or np.any(np.diff(offsets) < 0):
+    """Raises `ArithmeticRefused` unless there are offsets and they never fall, from 0 to `size`."""
+    if offsets.size == 0:
+        raise ArithmeticRefused("segments need at least one offset: T + 1 of them bound T segments")
+    if offsets[0] < 0 or offsets[-1] > size or np.any(np.diff(offsets) < 0):
         raise ArithmeticRefused(
-            f"the offsets of segments must rise from 0 to the size of the dimension, {size}"
+            f"the offsets of segments must never fall and lie between 0 and {size}, the size of the "
+            "flat dimension"
         )
-
-
-def _lengths(offsets: Array, start: int, size: int) -> Array:
-    """How many elements of each segment lie in the block of `size` elements from `start` on."""
-    return np.diff(np.clip(offsets, start, start + size))
 
 
 def segment_reduce(
@@ -31,15 +31,16 @@ def segment_reduce(
     `offsets` are global, T+1 for T segments; `start` is the global index of the block's first
     element.
     """
-    stops = np.cumsum(_lengths(offsets, start, x.size))
-    total = np.empty(stops.size, result)
-    begin = 0
-    for segment, stop in enumerate(stops.tolist()):
+    bounds = (np.clip(offsets, start, start + x.size) - start).tolist()
+    total = np.empty(len(bounds) - 1, result)
+    for segment, (begin, stop) in enumerate(pairwise(bounds)):
         total[segment] = fold_rows(x[begin:stop, None], kind, accumulate, result)[0]
-        begin = stop
     return total
 
 
 def segment_broadcast(values: Array, offsets: Array, start: int, size: int) -> Array:
-    """The segment's value for each element of the block."""
-    return np.repeat(values, _lengths(offsets, start, size))
+    """The segment's value for each element of the block; 0 for elements of no segment."""
+    bounds = np.clip(offsets, start, start + size) - start
+    spread = np.zeros(size, values.dtype)
+    spread[bounds[0] : bounds[-1]] = np.repeat(values, np.diff(bounds))
+    return spread

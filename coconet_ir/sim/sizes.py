@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument
+from xdsl.ir import Attribute, BlockArgument
 
+from coconet_ir.analysis.notation import Dim
 from coconet_ir.analysis.rules import rule_of
-from coconet_ir.analysis.shapes import Place, Shapes, label
+from coconet_ir.analysis.shapes import Place, Shapes
 from coconet_ir.diagnostics import IRError
 from coconet_ir.sim.mesh import Shape
 
@@ -33,9 +34,11 @@ def argument_names(func: FuncOp) -> dict[str, BlockArgument]:
 
 def static_shape(arg: BlockArgument) -> tuple[int | None, ...] | None:
     """The sizes in an argument's type, None for `?`; None for an argument that is no tensor."""
-    if not isinstance(arg.type, TensorType):
+    type: Attribute = arg.type
+    if not isinstance(type, TensorType):
         return None
-    return tuple(None if size == DYNAMIC_INDEX else size for size in arg.type.get_shape())
+    sizes: Sequence[int] = type.get_shape()
+    return tuple(None if size == DYNAMIC_INDEX else size for size in sizes)
 
 
 class Sizes:
@@ -60,7 +63,8 @@ class Sizes:
             raise IRError(f"%{name} is a scalar and has no shape", self._func)
         if len(shape) != len(static):
             raise IRError(
-                f"%{name} has {len(static)} dimension(s), but the shape {text} was given", self._func
+                f"%{name} has {len(static)} dimension(s), but the shape {text} was given",
+                self._func,
             )
         for dim, (size, wanted) in enumerate(zip(shape, static, strict=True)):
             if size is None:
@@ -79,6 +83,13 @@ class Sizes:
         Of a product that is open, the factors get one.
         """
         self._solve()
+        while (place := self._next_open()) is not None:
+            self._known[place] = (default, self._shapes.label(place))
+            default += 1
+            self._solve()
+
+    def _next_open(self) -> Place | None:
+        """A class of dimensions without a size; products only when nothing else is left."""
         products = {place for place, _, _ in self._products}
         factors = [f for place, _, all in self._products if place not in self._known for f in all]
         dims = [
@@ -87,14 +98,8 @@ class Sizes:
             for dim in range(len(static_shape(arg) or ()))
             for place in self._open((arg, dim))
         ]
-        for place in (*factors, *dims):
-            if place not in self._known and place not in products:
-                self._known[place] = (default, label(place))
-                default += 1
-        self._solve()
-        for place in dims:
-            self._known.setdefault(place, (default, label(place)))
-        self.check()
+        wanted = [place for place in (*factors, *dims) if place not in self._known]
+        return next((place for place in wanted if place not in products), next(iter(wanted), None))
 
     def check(self) -> None:
         """Raise `IRError` unless sizes that the program ties together agree."""
@@ -103,12 +108,12 @@ class Sizes:
     def shape(self, name: str) -> Shape:
         """The global shape of an argument, all of whose dimensions have a size by now."""
         arg = self._arguments[name]
-        shape = tuple(
-            self._size((arg, dim)) or 0 for dim in range(len(static_shape(arg) or ()))
-        )
+        shape = tuple(self._size((arg, dim)) or 0 for dim in range(len(static_shape(arg) or ())))
         if math.prod(shape) > MAX_ELEMENTS:
             text = "x".join(map(str, shape))
-            raise IRError(f"%{name} would have {text} elements, more than {MAX_ELEMENTS}", self._func)
+            raise IRError(
+                f"%{name} would have {text} elements, more than {MAX_ELEMENTS}", self._func
+            )
         return shape
 
     def size_of(self, place: Place) -> int | None:
@@ -133,13 +138,14 @@ class Sizes:
             if extent != size:
                 raise IRError(f"{where} is {size}, but the program needs {extent}", self._func)
             return
-        if len(extent) > 1:
+        root, *others = extent
+        if others:
             return  # a product: its factors are checked where they meet
-        (root,) = extent
         before, other = self._known.setdefault(root, (size, where))
         if before != size:
             raise IRError(
-                f"{where} is {size}, but {other} is {before}; the program needs them equal", self._func
+                f"{where} is {size}, but {other} is {before}; the program needs them equal",
+                self._func,
             )
 
     def _tied_products(self) -> Iterator[tuple[Place, tuple[int, ...], tuple[Place, ...]]]:
@@ -149,26 +155,30 @@ class Sizes:
             if rule is None:
                 continue
             named: dict[str, Place] = {}
-            products: list[tuple[Place, tuple[str, ...]]] = []
+            products: list[tuple[Place, Dim]] = []
             for shapes, values in ((rule.operands, op.operands), (rule.results, op.results)):
                 for shape, value in zip(shapes, values, strict=True):
                     for dim, factors in enumerate(shape or ()):
-                        if len(factors) > 1:
+                        first, *others = factors
+                        if others:
                             products.append(((value, dim), factors))
                         else:
-                            named.setdefault(factors[0], (value, dim))
+                            named.setdefault(first, (value, dim))
             for place, factors in products:
                 yield from self._product(place, factors, named, rule.size)
 
     def _product(
         self,
         place: Place,
-        factors: tuple[str, ...],
+        factors: Dim,
         named: Mapping[str, Place],
         static: Mapping[str, int],
     ) -> Iterator[tuple[Place, tuple[int, ...], tuple[Place, ...]]]:
         extent = self._shapes.extent(place)
-        if isinstance(extent, int) or len(extent) > 1:
+        if isinstance(extent, int):
+            return
+        root, *others = extent
+        if others:
             return
         numbers: list[int] = []
         places: list[Place] = []
@@ -183,7 +193,7 @@ class Sizes:
                     places += part
             else:
                 return
-        yield extent[0], tuple(numbers), tuple(places)
+        yield root, tuple(numbers), tuple(places)
 
     def _solve(self) -> None:
         """Carry sizes through products until nothing changes; raise `IRError` where they cannot be."""
@@ -197,12 +207,12 @@ class Sizes:
                 )
                 if not unknown:
                     changed |= place not in self._known
-                    self._set(place, known, f"a product with {label(place)}")
+                    self._set(place, known, f"the product {self._shapes.label(place)}")
                 elif len(unknown) == 1 and place in self._known and known > 0:
                     size, where = self._known[place]
                     if size % known:
                         raise IRError(
                             f"{where} is {size}, which must be a multiple of {known}", self._func
                         )
-                    self._known[unknown[0]] = (size // known, label(unknown[0]))
+                    self._known[unknown[0]] = (size // known, self._shapes.label(unknown[0]))
                     changed = True

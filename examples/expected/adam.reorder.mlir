@@ -1,7 +1,7 @@
 // From: coconet-opt examples/adam.mlir -p 'coconet-split{op=avg},coconet-reorder{op=avg_ag}'
 //
-// Each rank computes its slice from the slices of the state. Four values are gathered: the new moments and master weights
-// only for their updates (slice-state drops these gathers), and the parameters as f16.
+// Each rank computes its slice from the slices of the state. Four values are gathered: the new moments and master
+// weights only for their updates (slice-state drops these gathers), and the parameters as f16.
 
 layout.mesh @mesh(dp = 8)
 

@@ -1,7 +1,7 @@
 // From: coconet-opt examples/attention_full.mlir -p 'coconet-split{op=sum dim=1},coconet-reorder{op=sum_ag}'
 //
-// Bias, dropout and residual run on a slice of the sequence; the bias stays whole. Dropout draws by global position, so
-// the same elements are dropped.
+// Bias, dropout and residual run on a slice of the sequence; the bias stays whole. Dropout draws by global position,
+// so the same elements are dropped.
 
 layout.mesh @mesh(tp = 8)
 

@@ -1,6 +1,7 @@
 // From: coconet-opt examples/clip.mlir -p 'coconet-split{op=avg},coconet-reorder{op=avg_ag}'
 //
-// The global norm becomes a sum of squares of slices and an all_reduce of one number; the parameters are gathered as bf16.
+// The global norm becomes a sum of squares of slices and an all_reduce of one number; the parameters are gathered as
+// bf16.
 
 layout.mesh @mesh(dp = 8)
 

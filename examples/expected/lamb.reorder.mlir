@@ -1,7 +1,7 @@
 // From: coconet-opt examples/lamb.mlir -p 'coconet-split{op=avg},coconet-reorder{op=avg_ag}'
 //
-// The norm of r and the overflow check become reductions of slices and small all_reduces. The norm of w stays: it does not
-// depend on the gradient.
+// The norm of r and the overflow check become reductions of slices and small all_reduces. The norm of w stays: it
+// does not depend on the gradient.
 
 layout.mesh @mesh(dp = 8)
 

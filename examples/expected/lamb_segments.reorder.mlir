@@ -1,6 +1,7 @@
 // From: coconet-opt examples/lamb_segments.mlir -p 'coconet-split{op=avg},coconet-reorder{op=avg_ag}'
 //
-// The norms of r become segment sums of slices and one all_reduce of a number a tensor; the trust ratios spread over slices.
+// The norms of r become segment sums of slices and one all_reduce of a number a tensor; the trust ratios spread over
+// slices.
 
 layout.mesh @mesh(dp = 8)
 

@@ -1,7 +1,7 @@
 // From: coconet-opt examples/rmsnorm.mlir -p 'coconet-split{op=sum dim=1},coconet-reorder{op=sum_ag}'
 //
-// RMSNorm needs the last dimension whole, and the sequence is cut: it runs on slices. The gather of the stream feeds only
-// the update of state.
+// RMSNorm needs the last dimension whole, and the sequence is cut: it runs on slices. The gather of the stream feeds
+// only the update of state.
 
 layout.mesh @mesh(tp = 8)
 

@@ -1,6 +1,7 @@
 // From: coconet-opt examples/two_axes.mlir -p 'coconet-split{op=avg}'
 //
-// Only the reduce_scatter sends bf16: the all_gather sends what was added up, in f32. Columns are cut already, so dim is 0.
+// Only the reduce_scatter sends bf16: the all_gather sends what was added up, in f32. Columns are cut already, so dim
+// is 0.
 
 layout.mesh @mesh(dp = 4, tp = 2)
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from lit.formats import ShTest
 
-lit_config = globals()["lit_config"]  # lit puts both here
-config = globals()["config"]
+config = globals()["config"]  # lit puts it here
 
 root = Path(__file__).resolve().parents[2]
 
@@ -17,7 +16,7 @@ config.suffixes = [".mlir"]
 config.test_source_root = str(root / "test" / "filecheck")
 config.test_exec_root = str(root / "build" / "filecheck")
 config.environment["PATH"] = f"{Path(sys.executable).parent}:{config.environment['PATH']}"
-lit_config.maxIndividualTestTime = 60
+config.maxIndividualTestTime = 60  # seconds
 
 # What was printed is parsed and printed again, and that is what FileCheck reads: from our own
 # notation, from MLIR's generic form, and from what upstream's mlir-opt makes of the latter.

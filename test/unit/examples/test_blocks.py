@@ -9,16 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-type Array = npt.NDArray[Any]
-type Mesh = dict[str, int]
-type Simulate = Callable[[str, Mesh, Mapping[str, Array], bool], Mapping[str, Array]]
+Array: TypeAlias = npt.NDArray[Any]
+Mesh: TypeAlias = dict[str, int]
+Simulate: TypeAlias = Callable[[str, Mesh, Mapping[str, Array], bool], Mapping[str, Array]]
 
 DTYPE = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 UNIT = {"f16": 2.0**-11, "bf16": 2.0**-8}
@@ -26,7 +26,7 @@ ROUNDINGS = 6
 P = float(np.float32(0.1))
 SEED = 0x1234_5678_9ABC_DEF0
 
-over_ranks = pytest.mark.parametrize("ranks", (1, 2, 3, 5, 7, 8))
+over_ranks = pytest.mark.parametrize("ranks", [1, 2, 3, 5, 7, 8])
 
 
 def philox(counter: tuple[int, int, int, int], key: tuple[int, int]) -> tuple[int, int, int, int]:

@@ -10,16 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-type Array = npt.NDArray[Any]
-type Mesh = dict[str, int]
-type Simulate = Callable[[str, Mesh, Mapping[str, Array], bool], Mapping[str, Array]]
+Array: TypeAlias = npt.NDArray[Any]
+Mesh: TypeAlias = dict[str, int]
+Simulate: TypeAlias = Callable[[str, Mesh, Mapping[str, Array], bool], Mapping[str, Array]]
 
 RANKS = (1, 2, 3, 5, 7, 8)
 SIZES = (0, 1, 7, 23, 24, 40)
@@ -280,7 +281,7 @@ def test_lamb_segments(simulate: Simulate, ranks: int, lengths: tuple[int, ...])
     adam = Adam.of(average(inputs["grad"], "f16") * INV_SCALE, m, v)
     r = adam.direction + DECAY * w
     value, error = w.value.copy(), w.error.copy()
-    for start, end in zip(offsets[:-1], offsets[1:], strict=True):
+    for start, end in pairwise(offsets):
         part = slice(start, end)
         new = w[part] - LR * trust(w[part], r[part]) * r[part]
         value[part], error[part] = new.value, new.error

@@ -18,12 +18,16 @@ from coconet_ir.sim.segments import check_offsets, segment_broadcast, segment_re
 @settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.sampled_from([0, 1, 2, 5, 13]), max_size=7),
+    st.tuples(st.sampled_from([0, 3]), st.sampled_from([0, 4])),
     st.sampled_from([1, 2, 3, 7]),
     st.sampled_from([Kind.SUM, Kind.MAX, Kind.MIN, Kind.PROD]),
 )
-def test_blocks_of_segments(lengths: list[int], ranks: int, kind: Kind) -> None:
-    offsets = np.cumsum([0, *lengths])
-    size = int(offsets[-1])
+def test_blocks_of_segments(
+    lengths: list[int], margins: tuple[int, int], ranks: int, kind: Kind
+) -> None:
+    before, after = margins  # elements of no segment
+    offsets = np.cumsum([before, *lengths])
+    size = int(offsets[-1]) + after
     check_offsets(offsets, size)
     rng = np.random.default_rng(size)
     x = rng.standard_normal(size).astype(BF16)
@@ -37,12 +41,19 @@ def test_blocks_of_segments(lengths: list[int], ranks: int, kind: Kind) -> None:
     np.testing.assert_allclose(combined, whole, rtol=1e-5, atol=1e-5)
     values = rng.standard_normal(len(lengths)).astype(F64)
     spread = segment_broadcast(values, offsets, 0, size)
-    assert spread.tolist() == [v for v, n in zip(values, lengths, strict=True) for _ in range(n)]
+    inner = [v for v, n in zip(values, lengths, strict=True) for _ in range(n)]
+    assert spread.tolist() == [0.0] * before + inner + [0.0] * after
     blocks = [segment_broadcast(values, offsets, b[0], b[1] - b[0]) for b in bounds]
     assert same_bits(gather(blocks, 0), spread)
 
 
-@pytest.mark.parametrize("offsets", [[], [0], [1, 5], [0, 3, 2, 5], [0, 4], [0, 6]])
-def test_offsets_must_cover(offsets: list[int]) -> None:
-    with pytest.raises(ArithmeticRefused, match="must rise from 0 to the size"):
+@pytest.mark.parametrize("offsets", [[-1, 5], [0, 3, 2, 5], [0, 6], [6]])
+def test_offsets_never_fall(offsets: list[int]) -> None:
+    with pytest.raises(ArithmeticRefused, match="must never fall and lie between 0 and 5"):
         check_offsets(np.array(offsets, np.int64), 5)
+
+
+def test_there_is_an_offset() -> None:
+    with pytest.raises(ArithmeticRefused, match="at least one offset"):
+        check_offsets(np.zeros(0, np.int64), 5)
+    assert segment_reduce(np.ones(5, F32), np.array([2]), Kind.SUM, 0, F32, F32).shape == (0,)

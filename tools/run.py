@@ -1,0 +1,288 @@
+"""`coconet-run`: run a distributed program and show, save or compare what it gives."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from coconet_ir.diagnostics import Diagnostic, diagnose, render
+from coconet_ir.dialects.attributes import dist_of
+from coconet_ir.frontend import (
+    check,
+    load_python,
+    make_context,
+    parse_program,
+    read_source,
+    source_name,
+)
+
+if TYPE_CHECKING:
+    from xdsl.dialects.func import FuncOp
+
+    from coconet_ir.sim.binding import Input
+    from coconet_ir.sim.executor import Outcome
+    from coconet_ir.sim.mpi import Session
+
+_PATIENCE = 1.0
+"""Seconds without a progress bar."""
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the tool; returns 0 for success, 1 for an error or outputs that differ, 2 for wrong usage."""
+    try:
+        options = _argument_parser().parse_args(args)
+    except SystemExit as stop:  # --help and usage errors, already printed
+        return stop.code if isinstance(stop.code, int) else 2
+    session: Session | None = None
+    try:
+        if options.backend == "mpi":
+            from coconet_ir.sim.mpi import Session
+
+            session = Session()
+        status = _run(options, session)
+        if session is not None:
+            session.close()
+        return status
+    except KeyboardInterrupt:
+        if session is not None:
+            session.fail("interrupted")
+        return 130
+    except Exception as error:
+        message = render(diagnose(error) or [_internal_error(error)])
+        if session is not None:
+            session.fail(message)
+        print(message, file=sys.stderr)
+        return 1
+
+
+def _argument_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="coconet-run",
+        description="Run a distributed program on simulated ranks.",
+        epilog="exit status: 0 success, 1 an error or outputs that differ, 2 wrong usage",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("program", metavar="PROG.mlir", help="the program; - is standard input")
+    add("--backend", choices=("sim", "mpi"), default="sim", help="sim: all ranks in this process; "
+        "mpi: one rank a process, started by mpirun")  # fmt: skip
+    add("--func", metavar="NAME", help="the function, if the module has several")
+    add("--mesh", type=_mesh, default={}, metavar="dp=8,tp=2", help="sizes of axes")
+    add("--shape", type=_shape, action="append", default=[], metavar="w=1000x3",
+        help="the global shape of an argument; ? leaves a dimension open")  # fmt: skip
+    add("--set", type=_scalar, action="append", default=[], metavar="lr=0.1", help="a scalar")
+    add("--seed", type=int, default=0, metavar="N", help="for the inputs that are not given")
+    add("--inputs", metavar="FILE.npz", help="inputs by name; others are made from the seed")
+    add("--outputs", metavar="FILE.npz", help="where to write updated arguments and results")
+    add(
+        "--compare",
+        metavar="B.mlir",
+        help="also run B.mlir on the same inputs: exit 1 if it differs",
+    )
+    add("--exact", action="store_true", help="compute in f64 everywhere; --compare allows 1e-12")
+    add("--load", action="append", default=[], metavar="FILE.py", help="declares custom operations")
+    add("--version", action="version", version="coconet-run 0.1.0")
+    return parser
+
+
+def _mesh(text: str) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for part in text.split(","):
+        axis, size = _pair(part)
+        if axis in sizes:
+            raise argparse.ArgumentTypeError(f"axis '{axis}' is given twice")
+        sizes[axis] = _number(int, size, f"the size of '{axis}'")
+    return sizes
+
+
+def _shape(text: str) -> tuple[str, tuple[int | None, ...]]:
+    name, sizes = _pair(text)
+    parts = sizes.split("x") if sizes else []
+    return name, tuple(
+        None if part == "?" else _number(int, part, f"a size of '{name}'") for part in parts
+    )
+
+
+def _scalar(text: str) -> tuple[str, int | float]:
+    name, value = _pair(text)
+    if value in ("true", "false"):
+        return name, value == "true"
+    try:
+        return name, int(value)
+    except ValueError:
+        return name, _number(float, value, f"the value of '{name}'")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, not '{text}'")
+    return name.removeprefix("%"), value
+
+
+def _number(kind: Callable[[str], Any], text: str, what: str) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{what} must be a number, not '{text}'") from None
+
+
+def _run(options: argparse.Namespace, session: Session | None) -> int:
+    from coconet_ir.sim.binding import bind_mesh
+    from coconet_ir.sim.inputs import generate, load, save
+
+    for path in options.load:
+        load_python(path)
+    func = _load(options.program, options.func)
+    other = None if options.compare is None else _load(options.compare, options.func)
+    mesh: dict[str, int] = options.mesh
+    if session is not None and not mesh:
+        declared = bind_mesh(func, {})
+        if len(declared.axes) == 1:  # as many ranks as processes
+            mesh = {declared.axes[0]: session.size}
+    given = {} if options.inputs is None else load(options.inputs)
+    values = generate(
+        func,
+        bind_mesh(func, mesh),
+        {**given, **dict(options.set)},
+        dict(options.shape),
+        options.seed,
+    )
+    outcome = _execute(func, mesh, values, options.exact, session)
+    second = None if other is None else _execute(other, mesh, values, options.exact, session)
+    if session is not None and session.rank:
+        return 0
+    if options.outputs is not None:
+        save(options.outputs, {name: out.array for name, out in outcome.outputs.items()})
+    print(_outputs(options.program, func, outcome))
+    if second is None:
+        return 0
+    return _compare(options, outcome, second)
+
+
+def _load(path: str, name: str | None) -> FuncOp:
+    """The function to run, checked, and inferred if its layouts still stand as `layout.of`."""
+    from coconet_ir.analysis.rules import is_uninferred
+    from coconet_ir.passes.infer import infer
+    from coconet_ir.sim.binding import the_function
+
+    module = parse_program(make_context(), read_source(path), source_name(path))
+    func = the_function(module, name)
+    if is_uninferred(func):
+        infer(func)
+        check(module)
+    return func
+
+
+def _execute(
+    func: FuncOp,
+    mesh: Mapping[str, int],
+    inputs: Mapping[str, Input],
+    exact: bool,
+    session: Session | None,
+) -> Outcome:
+    from coconet_ir.sim.executor import run
+
+    silent = session is not None and session.rank != 0
+    bar = _Bar(sys.stderr) if sys.stderr.isatty() and not silent else None
+    try:
+        return run(
+            func,
+            mesh,
+            inputs,
+            exact=exact,
+            exchange=None if session is None else session.exchange,
+            progress=None if bar is None else bar.show,
+        )
+    finally:
+        if bar is not None:
+            bar.clear()
+
+
+class _Bar:
+    """A progress bar on a terminal, once a run takes longer than `_PATIENCE`."""
+
+    _WIDTH = 40
+
+    def __init__(self, stream: TextIO):
+        self._stream = stream
+        self._next = time.monotonic() + _PATIENCE
+        self._shown = False
+
+    def show(self, done: int, total: int) -> None:
+        """Draw it, at most ten times a second."""
+        if (now := time.monotonic()) < self._next:
+            return
+        self._next, self._shown = now + 0.1, True
+        filled = self._WIDTH * min(done, total) // max(total, 1)
+        bar = "#" * filled + "." * (self._WIDTH - filled)
+        self._stream.write(f"\r[{bar}] {done} of {total} operations")
+        self._stream.flush()
+
+    def clear(self) -> None:
+        """Take it off the screen."""
+        if self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+
+def _outputs(path: str, func: FuncOp, outcome: Outcome) -> str:
+    """What came out, as a table."""
+    from coconet_ir.sim.compare import checksum, extremes
+
+    mesh = outcome.mesh
+    rows = [["output", "shape", "type", "layout", "min", "max", "checksum"]]
+    for name, out in outcome.outputs.items():
+        least, greatest = extremes(out.array) or ("-", "-")
+        shape = "x".join(map(str, out.array.shape)) or "scalar"
+        layout = str(dist_of(out.type)).strip("<>")
+        ends = [end if isinstance(end, str) else f"{end:.6g}" for end in (least, greatest)]
+        rows.append([name, shape, str(out.array.dtype), layout, *ends, checksum(out.array)])
+    title = f"{source_name(path)}: @{func.sym_name.data} on {mesh.ranks} rank(s)"
+    title += f" ({mesh})" if mesh.axes else ""
+    return f"{title}\n{_table(rows)}" if outcome.outputs else f"{title}: no outputs"
+
+
+def _compare(options: argparse.Namespace, first: Outcome, second: Outcome) -> int:
+    from coconet_ir.sim.compare import EXACT_TOLERANCE, compare
+
+    tolerance = EXACT_TOLERANCE if options.exact else None
+    differences = compare(first, second)
+    rows = [["output", "bits", "max abs error", "relative", "verdict"]]
+    for d in differences:
+        verdict = "same" if d.within(tolerance) else (d.problem or "DIFFERS")
+        bits = "equal" if d.equal else "differ"
+        rows.append([d.name, bits, f"{d.absolute:.3g}", f"{d.relative:.3g}", verdict])
+    print(f"\ncompared with {source_name(options.compare)}\n{_table(rows)}")
+    if all(d.within(tolerance) for d in differences):
+        return 0
+    if options.exact:
+        print(
+            f"outputs differ by more than {tolerance} of their largest magnitude", file=sys.stderr
+        )
+    else:
+        print("outputs differ; --exact tells rounding from a wrong result", file=sys.stderr)
+    return 1
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    """The rows in columns, the first underlined."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def _internal_error(error: Exception) -> Diagnostic:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return Diagnostic("error", f"internal error: {what} at {place}; please report it")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
