@@ -23,8 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import PassPipeline
 
-from coconet_ir.analysis.verifier import verify_program
-from coconet_ir.dialects import get_all_dialects
+from coconet_ir.frontend import check, make_context
 from coconet_ir.passes import get_all_passes
 from coconet_ir.xdsl_compat import LocatedParser, print_module
 
@@ -34,10 +33,10 @@ BOUND = 2.5
 STAGES = ("parse", "verify", "split", "verify", "reorder", "verify", "print")
 
 
-def context(own: bool) -> Context:
-    """A context with xDSL's dialects, and ours over them if `own`."""
+def stock_context() -> Context:
+    """A context with xDSL's dialects as they are."""
     ctx = Context()
-    for name, factory in {**get_stock_dialects(), **(get_all_dialects() if own else {})}.items():
+    for name, factory in get_stock_dialects().items():
         ctx.register_dialect(name, factory)
     return ctx
 
@@ -53,7 +52,7 @@ def adam_text(operations: int) -> tuple[str, int]:
     """Copies of Adam with at least that many operations together, and how many there are."""
     text = ADAM.read_text()
     start = text.index("func.func")
-    each = sum(1 for _ in LocatedParser(context(True), text, "adam").parse_module().walk()) - 2
+    each = sum(1 for _ in LocatedParser(make_context(), text, "adam").parse_module().walk()) - 2
     copies = -(-operations // each)
     body = text[start:]
     functions = [body.replace("@adam", f"@adam{i}") for i in range(copies)]
@@ -81,26 +80,25 @@ def stock(text: str) -> list[float]:
 
     def parse() -> None:
         nonlocal module
-        module = Parser(context(False), text).parse_module()
+        module = Parser(stock_context(), text).parse_module()
 
     return laps([parse, lambda: module.verify(), lambda: str(module)])
 
 
 def ours(text: str) -> list[float]:
     """Seconds of each of `STAGES`."""
-    ctx = context(True)
+    ctx = make_context()
     module = ModuleOp([])
 
     def parse() -> None:
         nonlocal module
         module = LocatedParser(ctx, text, "adam").parse_module()
 
-    def verify() -> None:
-        module.verify()
-        verify_program(module)
-
     def apply(spec: str) -> Callable[[], None]:
         return lambda: PassPipeline.parse_spec(get_all_passes(), spec).apply(ctx, module)
+
+    def verify() -> None:
+        check(module)
 
     passes = [step for spec in PASSES for step in (apply(spec), verify)]
     return laps([parse, verify, *passes, lambda: print_module(module)])

@@ -33,8 +33,15 @@ from xdsl.irdl.declarative_assembly_format import (
     irdl_custom_directive,
 )
 from xdsl.parser import Parser
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import (
+    HasCanonicalizationPatternsTrait,
+    HasParent,
+    IsTerminator,
+    Pure,
+    RecursiveMemoryEffect,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.analysis.dist import Kind
@@ -265,6 +272,16 @@ def _broadcast_rule(input: SSAValue, axes: tuple[str, ...], roots: tuple[int, ..
     return moving(rank_of(input.type) or 0, axes, Broadcastable(roots), Everywhere())
 
 
+class GatherFolds(HasCanonicalizationPatternsTrait):
+    """all_gather(slice x) = x."""
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from coconet_ir.dialects.canonicalization import GatherOfSlice
+
+        return (GatherOfSlice(),)
+
+
 @irdl_op_definition
 class AllGatherOp(IRDLOperation):
     """Every rank of the axes, which are the innermost that slice one dimension, gets all their blocks."""
@@ -276,7 +293,7 @@ class AllGatherOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     custom_directives = (Over,)
     assembly_format = "$input custom<Over>($axes) attr-dict `:` type($input) `->` type($output)"
-    traits = traits_def(Pure(), OWN_RULE)
+    traits = traits_def(Pure(), OWN_RULE, GatherFolds())
 
     def __init__(self, input: SSAValue, axes: Sequence[str]):
         """Raises `Refused` when the axes are not the innermost that slice a dimension of the operand."""

@@ -26,8 +26,9 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.parser import Parser
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
-from xdsl.traits import Pure, SymbolOpInterface
+from xdsl.traits import HasCanonicalizationPatternsTrait, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.analysis.dist import Kind
@@ -156,6 +157,16 @@ class MeshOp(IRDLOperation):
                 raise VerifyException(f"axis '{axis}' has {size} ranks; it must have at least 1")
 
 
+class SliceFolds(HasCanonicalizationPatternsTrait):
+    """slice(all_gather x) = x; slices of splats and constants."""
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from coconet_ir.dialects.canonicalization import SliceOfGather, SliceOfMade
+
+        return (SliceOfGather(), SliceOfMade())
+
+
 @irdl_op_definition
 class SliceOp(IRDLOperation):
     """Keep of a replicated tensor the block that each rank of the axes owns; nothing is sent."""
@@ -171,7 +182,7 @@ class SliceOp(IRDLOperation):
     assembly_format = (
         "$input custom<Over>($axes) `dim` $dim attr-dict `:` type($input) `->` type($output)"
     )
-    traits = traits_def(Pure(), OWN_RULE)
+    traits = traits_def(Pure(), OWN_RULE, SliceFolds())
 
     def __init__(self, input: SSAValue, axes: Sequence[str], dim: int, unit: int = 1):
         """Raises `LayoutError` when the axes do not replicate `input`."""

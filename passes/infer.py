@@ -13,12 +13,12 @@ from xdsl.traits import IsTerminator
 
 from coconet_ir.analysis.dist import Dist, LayoutError, Partial
 from coconet_ir.analysis.inference import align, propagate
-from coconet_ir.analysis.rules import LAYOUT_OF, is_uninferred, operand_dists, rule_of
+from coconet_ir.analysis.rules import LAYOUT_OF, is_uninferred, makes_freely, operand_dists, rule_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import DistAttr, axes_text, dist_of, with_dist
 from coconet_ir.dialects.coll import RegionOp
 from coconet_ir.dialects.comp import UpdateOp
-from coconet_ir.passes.views import makes_anything, remade, views
+from coconet_ir.passes.views import remade, views
 from coconet_ir.schedule.remarks import Refused
 from coconet_ir.schedule.selection import Names, called, functions
 from coconet_ir.xdsl_compat import set_type
@@ -131,7 +131,7 @@ class _Inference:
         """The value in another layout, by operations inserted before its reader."""
         if dist_of(value.type) == dist:
             return value
-        if isinstance(value, OpResult) and makes_anything(value) and not dist.has(Partial):
+        if isinstance(value, OpResult) and makes_freely(value.op) and not dist.has(Partial):
             if value.uses.get_length() == 1:
                 set_type(value, with_dist(value.type, dist))
                 return value

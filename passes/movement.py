@@ -7,13 +7,13 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from coconet_ir.analysis.dist import Dist
 from coconet_ir.analysis.movement import Movement
-from coconet_ir.analysis.rules import rule_of
+from coconet_ir.analysis.rules import makes_freely
 from coconet_ir.dialects.attributes import dist_of, with_dist
 from coconet_ir.dialects.coll import AllGatherOp, AllReduceOp, BroadcastOp
 from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.dialects.syntax import numbers
-from coconet_ir.passes.views import makes_anything, remade, views
+from coconet_ir.passes.views import remade, views
 from coconet_ir.schedule.selection import Names, called
 from coconet_ir.xdsl_compat import set_type
 
@@ -21,7 +21,7 @@ from coconet_ir.xdsl_compat import set_type
 def perform(func: FuncOp, plan: Movement) -> None:
     """Rewrite the function as planned."""
     gathers = plan.gathered_results
-    partial = list(plan.partial_results())
+    partial, spared = list(plan.partial_results()), list(plan.spared())
     names = Names(func)
     _place_decompositions(plan, names)
     parts = _Parts(func, plan, names)
@@ -42,7 +42,12 @@ def perform(func: FuncOp, plan: Movement) -> None:
             op.operands[index] = whole
     for result, _, state in partial:
         parts.reduce(result, AllReduceOp(result, state.kind, plan.axes))
-    _drop_unused(plan)
+    for view in plan.folded:
+        view.output.replace_all_uses_with(parts.part(view.input, dist_of(view.output.type)))
+        view.detach()
+        view.erase()
+    for gather in spared:
+        _drop(gather)
 
 
 def _place_decompositions(plan: Movement, names: Names) -> None:
@@ -85,7 +90,7 @@ class _Parts:
         return self.made[key]
 
     def _make(self, value: SSAValue, dist: Dist) -> SSAValue:
-        if isinstance(value, OpResult) and makes_anything(value):
+        if isinstance(value, OpResult) and makes_freely(value.op):
             return self._place(value, [remade(value, dist)])
         for use in value.uses:
             op = use.operation
@@ -137,17 +142,8 @@ class _Parts:
             block.insert_op_after(op, owner)
 
 
-def _drop_unused(plan: Movement) -> None:
-    """Let uses of the shape alone read parts, and erase gathers that nobody reads any more."""
-    for op in plan.order:
-        if not isinstance(op, AllGatherOp | BroadcastOp) or op.output not in plan.parts:
-            continue
-        if op in plan.moved:
-            continue
-        for use in list(op.output.uses):
-            rule = rule_of(use.operation)
-            if rule is not None and use.index in rule.shape_only:
-                use.operation.operands[use.index] = op.input
-        if op.output.first_use is None:
-            op.detach()
-            op.erase()
+def _drop(gather: AllGatherOp | BroadcastOp) -> None:
+    """Erase a gather that is read for its shape alone, which its operand has too."""
+    gather.output.replace_all_uses_with(gather.input)
+    gather.detach()
+    gather.erase()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from coconet_ir.analysis.dist import Dist, LayoutError, Local, Root
-from coconet_ir.analysis.rules import rule_of
 from coconet_ir.dialects.attributes import dist_of, with_dist
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.xdsl_compat import set_type
@@ -38,14 +37,6 @@ def views(value: SSAValue, dist: Dist) -> list[Operation]:
             op.erase()
         raise LayoutError(f"a value that is {dist_of(value.type)} cannot be seen as {dist}")
     return made
-
-
-def makes_anything(value: SSAValue) -> bool:
-    """Whether a value comes from an operation that reads no tensor: a splat or constant, free to be made in parts."""
-    if not isinstance(value, OpResult):
-        return False
-    rule = rule_of(value.op)
-    return rule is not None and not rule.data and rule.results != (None,)
 
 
 def remade(value: OpResult, dist: Dist) -> Operation:

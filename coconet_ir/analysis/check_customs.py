@@ -136,7 +136,9 @@ def _body_problem(block: Block) -> str | None:
         if any(dist_of(result.type) for result in op.results):
             return f"has a layout in its body, at '{op.name}': tensors of a body have none"
         if math.prod(n for r in op.results for n in sizes_of(r.type) if n > 0) > MAX_ELEMENTS:
-            return f"makes a tensor of more than {MAX_ELEMENTS} elements in its body, at '{op.name}'"
+            return (
+                f"makes a tensor of more than {MAX_ELEMENTS} elements in its body, at '{op.name}'"
+            )
     return None
 
 
@@ -201,9 +203,7 @@ def _declared_problem(op: CustomOp, custom: Custom) -> str | None:
     def evaluate(arrays: Sequence[Array], part: Part) -> Sequence[Array]:
         return _call(custom, arrays, len(op.results))
 
-    return _problem(
-        rule, op.operands, evaluate, sizes, numbers, bit_equal=False, budget=STEPS
-    )
+    return _problem(rule, op.operands, evaluate, sizes, numbers, bit_equal=False, budget=STEPS)
 
 
 def _call(custom: Custom, arrays: Sequence[Array], results: int) -> tuple[Array, ...]:
@@ -211,7 +211,9 @@ def _call(custom: Custom, arrays: Sequence[Array], results: int) -> tuple[Array,
         with np.errstate(all="ignore"):
             found = custom(*arrays)
     except Exception as error:
-        raise CannotEvaluate(f"the Python function raised {type(error).__name__}: {error}") from error
+        raise CannotEvaluate(
+            f"the Python function raised {type(error).__name__}: {error}"
+        ) from error
     if len(found) != results:
         raise CannotEvaluate(f"the Python function gives {len(found)} results, not {results}")
     return found

@@ -31,8 +31,8 @@ from coconet_ir.sim.mesh import Region, Shape, slices
 
 AXIS = "a"
 RANKS = (2, 3)
-TELLING_SIZES = (5, 6, 1, 0, 3)
-"""Sizes of the name that is sliced: cut unevenly, evenly, too small for the ranks, empty."""
+TELLING_SIZES = (5, 6, 1, 0, 3, 4)
+"""Sizes of the name that is sliced: cut unevenly, evenly, too small for the ranks, empty. With the last all are equal."""
 
 OTHER_SIZES = (3, 2, 4)
 """Sizes of the other names, in turn, so that neighbours differ."""
@@ -123,7 +123,9 @@ def violations(subject: Subject) -> list[Violation]:
     found: dict[str, Violation] = {}
     problem: CannotEvaluate | None = None
     worked, spent = False, 0
-    for number, trials in enumerate(zip(*(_trials(subject, claim) for claim in claims), strict=True)):
+    for number, trials in enumerate(
+        zip(*(_trials(subject, claim) for claim in claims), strict=True)
+    ):
         if number and spent >= subject.budget:
             break
         for trial in trials:
@@ -161,7 +163,9 @@ def _claims(rule: Rule) -> Iterator[_Claim]:
     for kind in REDUCTIONS:
         partial = Dist.of((), [(AXIS, Partial(kind))])
         if len(rule.data) > 1:
-            dists = tuple(partial if i in rule.data else REPLICATED for i in range(len(rule.operands)))
+            dists = tuple(
+                partial if i in rule.data else REPLICATED for i in range(len(rule.operands))
+            )
             text = f"the operation is not jointly linear for {kind}"
             yield from _accepted(rule, f"joint({kind})", text, dists, None)
         for index in rule.data:
@@ -207,8 +211,8 @@ def _trials(subject: Subject, claim: _Claim) -> Iterator[_Trial]:
         sizes = {n: OTHER_SIZES[(i + number) % len(OTHER_SIZES)] for i, n in enumerate(names)}
         if claim.name is not None:
             sizes[claim.name] = size
-        else:
-            sizes = {name: max(1, found - number % 2) for name, found in sizes.items()}
+        if number == len(TELLING_SIZES) - 1:
+            sizes = dict.fromkeys(sizes, size)
         sizes |= {name: found for name, found in subject.rule.sizes if name != claim.name}
         sizes |= subject.sizes
         for ranks in RANKS:
@@ -245,7 +249,9 @@ def _try(subject: Subject, trial: _Trial) -> str | None:
         _given(rng, dtype, shape or (), dist, trial)
         for dtype, shape, dist in zip(subject.dtypes, shapes, claim.operands, strict=True)
     ]
-    wholes = [terms[0] if len(terms) == 1 else _reduced(_kind(claim.operands), terms) for terms in given]
+    wholes = [
+        terms[0] if len(terms) == 1 else _reduced(_kind(claim.operands), terms) for terms in given
+    ]
     named = tuple(_shape(result, trial.sizes) for result in rule.results)
     whole = subject.evaluate(wholes, Part(shapes, _all_of(shapes), _all_of(named)))
     for index, (array, wanted) in enumerate(zip(whole, named, strict=True)):
@@ -291,10 +297,10 @@ def _given(
 def _values(rng: np.random.Generator, dtype: DType, shape: Shape, style: Style) -> Array:
     if dtype == I1:
         return rng.integers(0, 2, shape).astype(I1)
-    if style == "reals":
+    if style == "reals" and is_float(dtype):
         return (3 * rng.standard_normal(shape)).astype(dtype)
     numbers = rng.integers(1, 4, shape)
-    if style == "integers":
+    if style != "positive":
         numbers *= rng.choice((-1, 1), shape)
     return numbers.astype(dtype)
 
@@ -344,14 +350,20 @@ def _compare(dist: Dist, parts: Sequence[Array], want: Array, exact: bool) -> st
             )
     if (kind := dist.partial_kind) is not None:
         scale = max((_size(part) for part in parts), default=0.0)
-        return _difference(_reduced(kind, parts), want, exact, scale, f"the {kind} of the ranks' results")
+        return _difference(
+            _reduced(kind, parts), want, exact, scale, f"the {kind} of the ranks' results"
+        )
     if not dist.cuts:
         for rank, part in enumerate(parts):
-            if problem := _difference(part, want, exact, 0.0, f"what rank {rank} makes of the result"):
+            if problem := _difference(
+                part, want, exact, 0.0, f"what rank {rank} makes of the result"
+            ):
                 return problem
         return None
     if sum(part.size for part in parts) != want.size:
-        return f"the ranks make {sum(p.size for p in parts)} of the {want.size} elements of the result"
+        return (
+            f"the ranks make {sum(p.size for p in parts)} of the {want.size} elements of the result"
+        )
     together = np.empty(want.shape, want.dtype)
     for part, region in zip(parts, regions, strict=True):
         together[slices(region)] = part
@@ -390,7 +402,12 @@ def _size(array: Array) -> float:
 
 
 def _reduced(kind: Kind, terms: Sequence[Array]) -> Array:
-    functions = {Kind.SUM: np.add, Kind.PROD: np.multiply, Kind.MAX: np.maximum, Kind.MIN: np.minimum}
+    functions = {
+        Kind.SUM: np.add,
+        Kind.PROD: np.multiply,
+        Kind.MAX: np.maximum,
+        Kind.MIN: np.minimum,
+    }
     total = terms[0]
     with np.errstate(all="ignore"):
         for term in terms[1:]:
@@ -403,4 +420,6 @@ def _shape_text(shape: Shape) -> str:
 
 
 def _shapes_text(shapes: Sequence[Shape | None]) -> str:
-    return ", ".join("scalar" if shape is None else _shape_text(shape) for shape in shapes) or "none"
+    return (
+        ", ".join("scalar" if shape is None else _shape_text(shape) for shape in shapes) or "none"
+    )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from coconet_ir.analysis.notation import Pattern, pattern
 
-Array = NDArray[Any]
+if TYPE_CHECKING:  # programs without customs, and coconet-opt, start without NumPy
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class Custom:
 
     def __call__(self, *arrays: Array) -> tuple[Array, ...]:
         """The results for these operands, as a tuple of arrays."""
+        import numpy as np
+
         found = self.reference(*arrays)
         return tuple(map(np.asarray, found if isinstance(found, tuple) else (found,)))
 

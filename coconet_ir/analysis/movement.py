@@ -17,16 +17,17 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from coconet_ir.analysis.bytes import Term, gathered, sent
-from coconet_ir.analysis.dist import Dist, Partial
+from coconet_ir.analysis.dist import Dist, LayoutError, Local, Partial
 from coconet_ir.analysis.inference import align, propagate, withdraw
 from coconet_ir.analysis.notation import Rule
 from coconet_ir.analysis.rules import operand_dists, rank_of, rule_of
 from coconet_ir.analysis.shapes import Shapes
 from coconet_ir.analysis.verifier import STATE
-from coconet_ir.dialects.attributes import dist_of
+from coconet_ir.dialects.attributes import axes_text, dist_of
 from coconet_ir.dialects.coll import AllGatherOp, BroadcastOp
 from coconet_ir.dialects.comp import SegmentReduceOp, UpdateOp
 from coconet_ir.dialects.decompositions import decompose
+from coconet_ir.dialects.layout import SliceOp
 from coconet_ir.schedule.remarks import Reason, Refused
 from coconet_ir.schedule.selection import label_of
 
@@ -55,6 +56,8 @@ class Movement:
     decomposed: dict[Operation, list[Operation]] = field(
         default_factory=dict[Operation, list[Operation]]
     )
+    folded: list[SliceOp] = field(default_factory=list[SliceOp])
+    """Slices of a gathered value that are its part: slice(all_gather x) = x."""
     stops: dict[Operation, Refused] = field(default_factory=dict[Operation, Refused])
     """Readers of parts that need the whole value, and why."""
     bytes_before: list[Term] = field(default_factory=list[Term])
@@ -92,7 +95,7 @@ class Movement:
         found: list[Use] = []
         for use in (use for user in users for use in user.uses):
             op, index = use.operation, use.index
-            if op in self.decomposed or self.wanted(op, index) is not None:
+            if op in self.decomposed or op in self.folded or self.wanted(op, index) is not None:
                 continue
             rule = self.rule(op)
             if rule is None or not (index in rule.shape_only or is_target(op, index)):
@@ -120,6 +123,21 @@ class Movement:
             if result in self.parts and (uses := self.whole_uses(result))
         ]
 
+    def spared(self) -> Iterator[AllGatherOp | BroadcastOp]:
+        """The collectives whose readers all read their operand instead once the plan is performed."""
+        for op in self.order:
+            if not isinstance(op, AllGatherOp | BroadcastOp) or op in self.moved:
+                continue
+            part = dist_of(op.input.type)
+            reads = [(use.operation, use.index) for use in op.output.uses]
+            if any(self.reads(*use, part) for use in reads) and not self.whole_uses(op.output):
+                if all(self.wanted(*use) in (None, part) for use in reads):
+                    yield op
+
+    def reads(self, op: Operation, index: int, part: Dist) -> bool:
+        """Whether `op` reads operand `index` in the layout `part`, not whole, once the plan is performed."""
+        return op in self.folded or self.wanted(op, index) == part
+
     def discard(self) -> None:
         """Drop what was built for a plan that is not performed."""
         for new in self.decomposed.values():
@@ -136,6 +154,7 @@ def plan_movement(
     plan = Movement(gather, list(func.body.block.ops))
     plan.parts[gather.output] = dist_of(gather.input.type)
     try:
+        _check_rooted(gather)
         _forward(plan, chosen)
         if isinstance(gather, AllGatherOp):
             _backward(plan, chosen)
@@ -148,6 +167,18 @@ def plan_movement(
     return plan
 
 
+def _check_rooted(gather: AllGatherOp | BroadcastOp) -> None:
+    """Raise `Refused` for a broadcast of a local value: a dropout would tell its ranks apart."""
+    entries = dist_of(gather.input.type).by_axis
+    local = [axis for axis in gather.axes.data if isinstance(entries[axis], Local)]
+    if local:
+        raise Refused(
+            Reason.LAYOUT_CONFLICT,
+            f"its operand is local on {axes_text(local)}; only a value on the root alone, as coll.reduce makes "
+            "it, can be worked on before the broadcast",
+        )
+
+
 def _forward(plan: Movement, chosen: set[Operation] | None) -> None:
     """Decide for each operation that reads a part, in order, whether it can work on it."""
     pending = list(reversed(plan.order))
@@ -155,13 +186,16 @@ def _forward(plan: Movement, chosen: set[Operation] | None) -> None:
     while pending:
         op = pending.pop()
         plan.order.append(op)
-        if op in plan.moved or op in plan.decomposed:
+        if op in plan.moved or op in plan.decomposed or op in plan.folded:
             continue
         operands = [plan.replaced(value) for value in op.operands]
         if isinstance(op, UpdateOp):
             # Its result is the value, so readers of the result can read the value's part.
             if (dist := plan.parts.get(operands[1])) is not None:
                 plan.parts[op.output] = dist
+            continue
+        if isinstance(op, SliceOp) and plan.parts.get(operands[0]) == dist_of(op.output.type):
+            plan.folded.append(op)
             continue
         if chosen is not None and op not in chosen and not _made_by(plan, op, chosen):
             continue
@@ -209,7 +243,25 @@ def _move(plan: Movement, op: Operation, operands: list[SSAValue]) -> Move | Non
         dist == dist_of(result.type) for dist, result in zip(results, op.results, strict=True)
     ):
         raise Refused(Reason.LAYOUT_CONFLICT, "it would end the root layout")
+    for result, dist in zip(op.results, results, strict=True):
+        if _completed(plan.gather, dist) != (whole := dist_of(result.type)):
+            raise Refused(
+                Reason.LAYOUT_CONFLICT,
+                f"its result would be {dist}, which {plan.gather.name.split('.')[1]} over "
+                f"{axes_text(plan.axes)} does not make {whole} again",
+            )
     return Move(need, results)
+
+
+def _completed(gather: AllGatherOp | BroadcastOp, part: Dist) -> Dist | None:
+    """The layout of a part's value once it is gathered, broadcast or reduced over the axes; None if it cannot be."""
+    axes = gather.axes.data
+    if isinstance(gather, BroadcastOp) or part.has_partial_on(axes):
+        return part.without(axes)
+    try:
+        return part.drop_cut(axes)[0]
+    except LayoutError:
+        return None
 
 
 def _backward(plan: Movement, chosen: set[Operation] | None) -> None:
@@ -250,7 +302,7 @@ def _sideways(plan: Movement, chosen: set[Operation] | None) -> None:
         if not isinstance(value, BlockArgument) or not plan.whole_uses(value):
             continue
         moved, parts, stops = dict(plan.moved), dict(plan.parts), dict(plan.stops)
-        order, decomposed = list(plan.order), dict(plan.decomposed)
+        order, decomposed, folded = list(plan.order), dict(plan.decomposed), list(plan.folded)
         plan.parts[value] = dist
         _forward(plan, chosen)
         _backward(plan, chosen)
@@ -260,7 +312,7 @@ def _sideways(plan: Movement, chosen: set[Operation] | None) -> None:
         for op in plan.decomposed.keys() - decomposed.keys():
             _drop(plan.decomposed[op])
         plan.moved, plan.parts, plan.stops = moved, parts, stops
-        plan.order, plan.decomposed = order, decomposed
+        plan.order, plan.decomposed, plan.folded = order, decomposed, folded
 
 
 def _gathers_nothing(plan: Movement, op: Operation) -> bool:
@@ -297,7 +349,7 @@ def _check(plan: Movement, chosen: set[Operation] | None) -> None:
                 Reason.NOTHING_TO_MOVE, "it does not depend on the moved value"
             )
             raise Refused(refused.reason, f"'{label_of(op)}' cannot move: {refused.message}")
-    if not plan.moved:
+    if not plan.moved and not plan.folded:
         for op, refused in plan.stops.items():
             raise Refused(refused.reason, f"'{label_of(op)}' cannot move: {refused.message}")
         raise Refused(Reason.NOTHING_TO_MOVE, "no operation that could move reads its result")
@@ -307,13 +359,11 @@ def _count(func: FuncOp, plan: Movement) -> None:
     """What a rank sends in the collectives that the plan adds, changes or makes superfluous."""
     shapes = Shapes(func, chain.from_iterable(plan.decomposed.values()), plan.rule)
     for op in plan.order:
-        if isinstance(op, AllGatherOp | BroadcastOp) and op.output in plan.parts:
-            uses = plan.whole_uses(op.output)
-            if not uses and not _only_state(func, [(u.operation, u.index) for u in op.output.uses]):
-                plan.bytes_before += sent(op, dist_of(op.input.type), shapes)
-        elif (move := plan.moved.get(op)) is not None and move.operands:
+        if (move := plan.moved.get(op)) is not None and move.operands:
             plan.bytes_before += sent(op, dist_of(op.operands[0].type), shapes)
             plan.bytes_after += sent(op, move.operands[0], shapes)
+    for op in plan.spared():
+        plan.bytes_before += sent(op, dist_of(op.input.type), shapes)
     for result, dist, uses in plan.gathered_results:
         if not _only_state(func, uses):
             plan.bytes_after.append(gathered(result, dist, plan.axes, shapes))

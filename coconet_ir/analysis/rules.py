@@ -53,7 +53,11 @@ class HasRule(OpTrait):
     def _key(self, op: Operation) -> tuple[int, ...] | None:
         if not self.by_types:
             return None
-        return (id(self), len(op.results), *[id(value.type) for value in (*op.operands, *op.results)])
+        return (
+            id(self),
+            len(op.results),
+            *[id(value.type) for value in (*op.operands, *op.results)],
+        )
 
     def _check(self, op: Operation) -> Rule:
         try:
@@ -90,6 +94,12 @@ def rule_of(op: Operation) -> Rule | None:
     """The dimension rule of a verified operation, or None when it states none."""
     trait = op.get_trait(HasRule)
     return None if trait is None else trait.rule(op)
+
+
+def makes_freely(op: Operation) -> bool:
+    """Whether an operation makes a tensor from no tensor, as splats and constants do: every rank can make any part."""
+    rule = rule_of(op)
+    return rule is not None and not rule.data and rule.results != (None,)
 
 
 def pointwise(op: Operation, joint: frozenset[Kind] = frozenset()) -> Rule:

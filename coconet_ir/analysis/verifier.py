@@ -1,8 +1,8 @@
 """What holds for a whole program at the distributed level, checked after every pass (design, sections 2, 4, 5).
 
-Operations check themselves (`verify`), with their rules; here is what no operation can see alone: dominance,
-the mesh, layouts against shapes, updates and what reads their targets, dropouts that share an id, and whether
-custom operations compute what their rules say.
+Operations check themselves (`verify`), with their rules; here is what no operation can see alone: the mesh,
+layouts against shapes, updates and what reads their targets, dropouts that share an id, and whether custom
+operations compute what their rules say.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from coconet_ir.analysis.dist import Partial
-from coconet_ir.analysis.dominance import check_dominance
 from coconet_ir.analysis.rules import LAYOUT_OF, is_uninferred, rule_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import AxesAttr, DistAttr, as_tensor, dist_of
@@ -34,8 +33,10 @@ SCATTERED = "coconet.scattered"
 
 
 def verify_program(module: ModuleOp) -> None:
-    """Check a verified module as a distributed program. Raises `IRError` at the first thing wrong."""
-    check_dominance(module)
+    """Check a module, whose operations and dominance are checked, as a distributed program.
+
+    `frontend.check` does all three. Raises `IRError` at the first thing wrong.
+    """
     if (level := module.attributes.get(LEVEL)) is not None:
         raise IRError(
             f"{LEVEL} = {level} is no level of this version: leave it out for a distributed program",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import signal
 import socket
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -30,6 +31,9 @@ class Session:
             from mpi4py import MPI
         except (ImportError, RuntimeError) as error:
             raise IRError(f"the mpi backend needs coconet-ir[mpi]: {error}") from None
+        # MPICH's launcher signals the others when a process dies; the watch is to say so first.
+        if signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
+            signal.signal(signal.SIGUSR1, signal.SIG_IGN)
         self.world: Any = MPI.COMM_WORLD
         self.rank: int = self.world.Get_rank()
         self.size: int = self.world.Get_size()

@@ -21,6 +21,9 @@ from typing import NoReturn
 SILENCE = 15
 """Seconds after which a machine that no longer answers counts as lost."""
 
+PAUSE = 0.5
+"""Seconds from a last message to the end: launchers forward what a process printed only while it lives."""
+
 CONNECTING = 60
 """Seconds that all processes have to connect."""
 
@@ -37,7 +40,7 @@ class Watch:
 
     def __init__(self, rank: int, connections: dict[int, socket.socket]):
         """`connections` lead to all others on rank 0, to rank 0 on the others."""
-        self.where: Callable[[], str] = lambda: "its start"
+        self.where: Callable[[], str] = lambda: "the reading of the program"
         self._rank = rank
         self._connections = connections
         self._failing = False
@@ -89,6 +92,7 @@ class Watch:
         print(message, file=sys.stderr, flush=True)
         if self._rank == 0:
             self._tell(kind, body)
+        time.sleep(PAUSE)
         os._exit(1)
 
     def _tell(self, kind: bytes, body: bytes = b"") -> None:

@@ -229,7 +229,11 @@ def test_views_agree_with_the_entries(dist: Dist) -> None:
             [("a", Partial(Kind.SUM)), ("b", Partial(Kind.MAX))],
             "one tensor is partial(max) and partial(sum); all partial axes of a tensor have one",
         ),
-        ([], [("a", Partial(Kind.AVG))], "partial(avg) does not exist; use partial(sum) and divide"),
+        (
+            [],
+            [("a", Partial(Kind.AVG))],
+            "partial(avg) does not exist; use partial(sum) and divide",
+        ),
     ],
 )
 def test_contradictions(cuts: list[Cut], states: list[tuple[str, State]], message: str) -> None:
