@@ -2,6 +2,7 @@
 
 PYTHON ?= $(firstword $(foreach name,python3.11 python3,$(shell command -v $(name))))
 BIN := .venv/bin
+$(if $(PYTHON),,$(error no python3.11 or python3 on the PATH))
 
 .PHONY: demo test lint types filecheck unit package clean
 

@@ -18,7 +18,7 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import DistAttr, axes_text, dist_of, with_dist
 from coconet_ir.dialects.coll import RegionOp
 from coconet_ir.dialects.comp import UpdateOp
-from coconet_ir.passes.views import remade, views
+from coconet_ir.passes.views import lay, remade, views
 from coconet_ir.schedule.remarks import Refused
 from coconet_ir.schedule.selection import Names, called, functions
 from coconet_ir.xdsl_compat import set_type
@@ -78,6 +78,8 @@ class _Inference:
 
     def __init__(self, func: FuncOp):
         self.names = Names(func)
+        self.made: dict[tuple[SSAValue, Dist, Block], SSAValue] = {}
+        """What stands for a value in another layout, for readers in one block."""
 
     def block(self, block: Block) -> None:
         for op in list(block.ops):
@@ -128,12 +130,15 @@ class _Inference:
             ) from error
 
     def view(self, value: SSAValue, dist: Dist, reader: Operation) -> SSAValue:
-        """The value in another layout, by operations inserted before its reader."""
-        if dist_of(value.type) == dist:
+        """The value in another layout, by operations inserted before its first reader."""
+        block = reader.parent
+        if dist_of(value.type) == dist or block is None:
             return value
+        if (found := self.made.get((value, dist, block))) is not None:
+            return found
         if isinstance(value, OpResult) and makes_freely(value.op) and not dist.has(Partial):
             if value.uses.get_length() == 1:
-                set_type(value, with_dist(value.type, dist))
+                lay(value, dist)
                 return value
             made: list[Operation] = [remade(value, dist)]
         else:
@@ -141,9 +146,8 @@ class _Inference:
         for op in made:
             op.location = reader.location
             op.results[0].name_hint = self.names.fresh(f"{called(value)}_slice")
-        if (block := reader.parent) is not None:
-            block.insert_ops_before(made, reader)
-        return made[-1].results[0]
+        block.insert_ops_before(made, reader)
+        return self.made.setdefault((value, dist, block), made[-1].results[0])
 
 
 def _collective(dist: Dist) -> str:

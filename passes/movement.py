@@ -8,14 +8,13 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from coconet_ir.analysis.dist import Dist
 from coconet_ir.analysis.movement import Movement
 from coconet_ir.analysis.rules import makes_freely
-from coconet_ir.dialects.attributes import dist_of, with_dist
+from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.coll import AllGatherOp, AllReduceOp, BroadcastOp
 from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.dialects.syntax import numbers
-from coconet_ir.passes.views import remade, views
+from coconet_ir.passes.views import lay, remade, views
 from coconet_ir.schedule.selection import Names, called
-from coconet_ir.xdsl_compat import set_type
 
 
 def perform(func: FuncOp, plan: Movement) -> None:
@@ -35,7 +34,7 @@ def perform(func: FuncOp, plan: Movement) -> None:
         op.operands[index] = parts.part(op.operands[index], dist)
     for op, move in plan.moved.items():
         for result, dist in zip(op.results, move.results, strict=True):
-            set_type(result, with_dist(result.type, dist))
+            lay(result, dist)
     for result, _, uses in gathers:
         whole = parts.gather(result)
         for op, index in uses:

@@ -10,10 +10,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from coconet_ir.analysis.dist import LayoutError
+from coconet_ir.analysis.dist import Cut
 from coconet_ir.analysis.rules import rank_of
 from coconet_ir.diagnostics import IRError
-from coconet_ir.dialects.attributes import axes_text
+from coconet_ir.dialects.attributes import axes_text, dist_of
 from coconet_ir.dialects.coll import AllGatherOp
 from coconet_ir.dialects.layout import SliceOp
 from coconet_ir.schedule.remarks import Reason, Refused, Remark
@@ -49,7 +49,7 @@ class SlicePass(ModulePass):
         rank = None if value is None else rank_of(value.type)
         if value is None or rank is None:
             raise IRError("makes no tensor that could be sliced", target)
-        if not 0 <= self.dim < rank:
+        if rank and not 0 <= self.dim < rank:
             raise IRError(
                 f"dim={self.dim} is out of range: the result has {rank} dimension(s)", target
             )
@@ -58,10 +58,29 @@ class SlicePass(ModulePass):
         if len(set(self.over)) != len(self.over):
             raise IRError(f"over={','.join(self.over)} names an axis twice", target)
         try:
+            self._check(value, rank)
             return _slice(func, target, value, self)
-        except LayoutError as error:
-            refused = Refused(Reason.NOT_REPLICATED, str(error))
+        except Refused as refused:
             return declined("slice", target, refused)
+
+    def _check(self, value: SSAValue, rank: int) -> None:
+        """Raise `Refused` when the value cannot be sliced so."""
+        if not rank:
+            raise Refused(Reason.ZERO_DIMENSIONAL, "a 0-d tensor has no dimension to slice")
+        dist = dist_of(value.type)
+        for axis in self.over:
+            if (entry := dist.by_axis.get(axis)) is not None:
+                state = entry.state if isinstance(entry, Cut) else entry
+                raise Refused(
+                    Reason.NOT_REPLICATED,
+                    f"it is {state} on axis '{axis}'; only a value that is replicated there can be sliced",
+                )
+        cut = dist.by_dim.get(self.dim)
+        if cut is not None and cut.unit != self.unit:
+            raise Refused(
+                Reason.UNIT_CONFLICT,
+                f"dimension {self.dim} is sliced in units of {cut.unit} already; use unit={cut.unit}",
+            )
 
 
 def slice_value(

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from coconet_ir.diagnostics import IRError
-from coconet_ir.dialects.arith import TruncFOp
+from coconet_ir.dialects.arith import TruncFOp, TruncIOp
 from coconet_ir.dialects.attributes import axes_text, dist_of, sizes_of, with_element
 from coconet_ir.dialects.coll import (
     AllGatherOp,
@@ -21,7 +21,8 @@ from coconet_ir.dialects.coll import (
     ReduceOp,
     ReduceScatterOp,
 )
-from coconet_ir.dialects.elements import default_accumulate, element_of
+from coconet_ir.dialects.elements import default_accumulate, element_of, is_float
+from coconet_ir.dialects.elementwise import width
 from coconet_ir.schedule.remarks import Reason, Refused, Remark
 from coconet_ir.schedule.rewriting import (
     applied,
@@ -91,6 +92,8 @@ class SplitPass(ModulePass):
             raise IRError("root belongs to into=reduce-broadcast", target)
         if unknown := [axis for axis in self.axes if axis not in axes]:
             raise IRError(f"works over {axes_text(axes)}, not over '{unknown[0]}'", target)
+        if len(set(self.axes)) != len(self.axes):
+            raise IRError(f"axes={','.join(self.axes)} names an axis twice", target)
         chosen = tuple(axis for axis in axes if not self.axes or axis in self.axes)
         if chosen != axes and target.by_rank:
             raise Refused(
@@ -155,7 +158,8 @@ def _through_slices(
     accumulate: Attribute | None = target.accumulate
     between = element
     if rest:
-        accumulate = between = accumulate or default_accumulate(element_of(target.input.type))
+        accumulate = accumulate or default_accumulate(element_of(target.input.type))
+        between = max(element, accumulate, key=width)
     scatter = ReduceScatterOp(
         target.input,
         kind,
@@ -176,10 +180,10 @@ def _through_slices(
         new.append(reduce)
         value = reduce.output
     if between != element:
-        narrow = TruncFOp(value, with_element(value.type, element))
-        narrow.result.name_hint = names.fresh(f"{base}_trunc")
-        new.append(narrow)
-        value = narrow.result
+        narrow = TruncFOp if is_float(element) else TruncIOp
+        new.append(narrow(value, with_element(value.type, element)))
+        value = new[-1].results[0]
+        value.name_hint = names.fresh(f"{base}_trunc")
     gather = AllGatherOp(value, axes)
     gather.output.name_hint = names.fresh(f"{base}_ag")
     new.append(gather)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from coconet_ir.analysis.dist import Dist, LayoutError, Local, Root
@@ -42,5 +44,13 @@ def views(value: SSAValue, dist: Dist) -> list[Operation]:
 def remade(value: OpResult, dist: Dist) -> Operation:
     """A copy of the splat or constant that makes `value`, in another layout (design, section 5, folds)."""
     copy = value.op.clone()
-    set_type(copy.results[0], with_dist(value.type, dist))
+    lay(copy.results[0], dist)
     return copy
+
+
+def lay(result: OpResult, dist: Dist) -> None:
+    """Give a result another layout in place; a constant's value has the type of its result."""
+    set_type(result, with_dist(result.type, dist))
+    op = result.op
+    if isinstance(op, ConstantOp) and isinstance(op.value, DenseIntOrFPElementsAttr):
+        op.properties["value"] = DenseIntOrFPElementsAttr(result.type, op.value.data)

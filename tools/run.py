@@ -234,6 +234,7 @@ class _Bar:
 def _outputs(path: str, func: FuncOp, outcome: Outcome) -> str:
     """What came out, as a table."""
     from coconet_ir.sim.compare import checksum, extremes
+    from coconet_ir.sim.elements import element_name
 
     mesh = outcome.mesh
     rows = [["output", "shape", "type", "layout", "min", "max", "checksum"]]
@@ -242,7 +243,9 @@ def _outputs(path: str, func: FuncOp, outcome: Outcome) -> str:
         shape = "x".join(map(str, out.array.shape)) or "scalar"
         layout = str(dist_of(out.type)).strip("<>")
         ends = [end if isinstance(end, str) else f"{end:.6g}" for end in (least, greatest)]
-        rows.append([name, shape, str(out.array.dtype), layout, *ends, checksum(out.array)])
+        rows.append(
+            [name, shape, element_name(out.array.dtype), layout, *ends, checksum(out.array)]
+        )
     title = f"{source_name(path)}: @{func.sym_name.data} on {mesh.ranks} rank(s)"
     title += f" ({mesh})" if mesh.axes else ""
     return f"{title}\n{_table(rows)}" if outcome.outputs else f"{title}: no outputs"

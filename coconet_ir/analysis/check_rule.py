@@ -147,9 +147,12 @@ def violations(subject: Subject) -> list[Violation]:
 
 def _claims(rule: Rule) -> Iterator[_Claim]:
     """Whatever the rule accepts along one axis, whose operands are otherwise replicated."""
-    names = {n: None for i in rule.data for factors in rule.operands[i] or () for n in factors}
-    for name in names:
-        for unit in (1, 2):
+    dims = [factors for i in rule.data for factors in rule.operands[i] or ()]
+    products = {
+        n for shape in (*rule.operands, *rule.results) for f in shape or () if len(f) > 1 for n in f
+    }
+    for name in dict.fromkeys(name for factors in dims for name in factors):
+        for unit in (1, 2) if name in products else (1,):
             operands = tuple(_sliced(rule, shape, name, unit) for shape in rule.operands)
             if not any(operands[i] for i in rule.data):
                 continue
@@ -215,9 +218,8 @@ def _trials(subject: Subject, claim: _Claim) -> Iterator[_Trial]:
             sizes = dict.fromkeys(sizes, size)
         sizes |= {name: found for name, found in subject.rule.sizes if name != claim.name}
         sizes |= subject.sizes
-        for ranks in RANKS:
-            for style in styles:
-                yield _Trial(claim, sizes, ranks, style, number)
+        for turn, ranks in enumerate(RANKS):
+            yield _Trial(claim, sizes, ranks, styles[(number + turn) % 2], number)
 
 
 def _names(rule: Rule) -> list[str]:

@@ -56,8 +56,8 @@ def propagate(rule: Rule, dists: tuple[Dist, ...]) -> tuple[Dist, ...]:
         inner = _take(dists[source], move.axes, move.takes)
         dists = (*dists[:source], inner, *dists[source + 1 :])
     cuts = _cuts_of_names(rule, dists)
-    _check_every_operand(rule, dists, cuts)
     states = _states(rule, dists, {axis for axes, _ in cuts.values() for axis in axes})
+    _check_every_operand(rule, dists, cuts)
     results = tuple(_result(rule, shape, cuts, states) for shape in rule.results)
     if move is not None:
         results = tuple(_give(result, move.axes, move.gives) for result in results)
@@ -233,10 +233,11 @@ def _states(rule: Rule, dists: Sequence[Dist], cut_axes: set[str]) -> dict[str, 
     for index in rule.data:
         for axis, state in dists[index].states:
             if axis in cut_axes:
+                reduce = ", or reduce_scatter this one" if isinstance(state, Partial) else ""
                 raise Refused(
                     Reason.LAYOUT_CONFLICT,
                     f"axis '{axis}' slices one operand and is {state} in operand {index}; sliced does not "
-                    "combine with local, partial or root",
+                    f"combine with local, partial or root: gather the sliced one first{reduce}",
                 )
             other = found.setdefault(axis, state)
             if other != state:

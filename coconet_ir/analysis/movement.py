@@ -195,7 +195,8 @@ def _forward(plan: Movement, chosen: set[Operation] | None) -> None:
                 plan.parts[op.output] = dist
             continue
         if isinstance(op, SliceOp) and plan.parts.get(operands[0]) == dist_of(op.output.type):
-            plan.folded.append(op)
+            if isinstance(operands[0], OpResult):  # an argument's slice is read as it is
+                plan.folded.append(op)
             continue
         if chosen is not None and op not in chosen and not _made_by(plan, op, chosen):
             continue
@@ -346,7 +347,7 @@ def _check(plan: Movement, chosen: set[Operation] | None) -> None:
     for op in chosen or ():
         if op not in plan.moved and op not in plan.decomposed:
             refused = plan.stops.get(op) or Refused(
-                Reason.NOTHING_TO_MOVE, "it does not depend on the moved value"
+                Reason.NOTHING_TO_MOVE, "it reads nothing that moves; name the operations in between too"
             )
             raise Refused(refused.reason, f"'{label_of(op)}' cannot move: {refused.message}")
     if not plan.moved and not plan.folded:

@@ -131,6 +131,10 @@ def _pointwise(
 def by_pattern(op: Operation, pattern: Pattern, shape_only: frozenset[int] = frozenset()) -> Rule:
     """The rule of `op` by a pattern, its `*` names expanded. Raises `RuleError` when it does not fit."""
     rule = pattern.instantiate(tuple(rank_of(value.type) for value in op.operands), shape_only)
+    if len(rule.results) != len(op.results):
+        raise RuleError(
+            f"its rule {pattern} has {len(rule.results)} result(s), but the operation {len(op.results)}"
+        )
     for index, (shape, result) in enumerate(zip(rule.results, op.results, strict=True)):
         if rank_of(result.type) != (None if shape is None else len(shape)):
             have = "no tensor" if shape is None else f"a tensor of {len(shape)} dimension(s)"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from coconet_ir.diagnostics import IRError
 
@@ -104,4 +104,5 @@ class Names:
 
 def called(value: SSAValue) -> str:
     """The name of a value for making others from it; `value` if it has none."""
-    return value.name_hint or "value"
+    named = name_of(value.op) if isinstance(value, OpResult) and value.index == 0 else None
+    return named or value.name_hint or "value"

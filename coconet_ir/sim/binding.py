@@ -23,7 +23,7 @@ from coconet_ir.dialects import coll
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.layout import MeshOp, RelaxOp
 from coconet_ir.dialects.syntax import numbers
-from coconet_ir.sim.elements import Array, DType, is_float, round_to
+from coconet_ir.sim.elements import Array, DType, element_name, is_float, round_to
 from coconet_ir.sim.kernels import Numbers, Unsupported, undefined
 from coconet_ir.sim.mesh import Mesh, Shape, extents, slices
 from coconet_ir.sim.sizes import Sizes, argument_names, static_shape
@@ -170,9 +170,10 @@ def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
         return array.view(dtype)  # how .npz keeps types that NumPy does not know
     if array.dtype.kind not in "fiub" and not is_float(array.dtype):
         raise IRError(f"the input of %{name} has elements of type {array.dtype}, not numbers", func)
+    have, want = element_name(array.dtype), element_name(dtype)
     source_is_float = is_float(array.dtype)
     if source_is_float != is_float(dtype) and not (isinstance(given, int) and is_float(dtype)):
-        raise IRError(f"the input of %{name} is {array.dtype}, but {dtype} is needed", func)
+        raise IRError(f"the input of %{name} is {have}, but {want} is needed", func)
     with np.errstate(all="ignore"):
         if is_float(dtype):
             wide = array if source_is_float else array.astype(np.float64)
@@ -184,7 +185,7 @@ def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
             fits = np.array_equal(cast, array)
     if not fits:
         raise IRError(
-            f"the input of %{name} is {array.dtype} with values that {dtype} does not hold: convert it first",
+            f"the input of %{name} is {have} with values that {want} does not hold: convert it first",
             func,
         )
     return np.asarray(cast)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coconet_ir.sim.elements import Array, is_float, round_to, same_bits
+from coconet_ir.sim.elements import Array, describe, is_float, round_to, same_bits
 from coconet_ir.sim.executor import Outcome
 
 EXACT_TOLERANCE = 1e-12
@@ -69,11 +69,6 @@ def _incomparable(name: str, problem: str) -> Difference:
 
 def _wide(x: Array) -> Array:
     return round_to(x, np.dtype(np.float64)) if is_float(x.dtype) else x.astype(np.float64)
-
-
-def describe(x: Array) -> str:
-    """Element type and shape: `float32 3x5`."""
-    return f"{x.dtype} {'x'.join(map(str, x.shape))}".rstrip()
 
 
 def checksum(x: Array) -> str:

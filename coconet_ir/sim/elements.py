@@ -43,6 +43,14 @@ INTEGERS: dict[str, DType] = {
 
 ELEMENTS: dict[str, DType] = FLOATS | INTEGERS
 
+_NAMES = {dtype: name for name, dtype in reversed(ELEMENTS.items())}
+
+
+def element_name(dtype: DType) -> str:
+    """What the IR calls a type; NumPy's name for one that the IR lacks."""
+    return _NAMES.get(dtype, str(dtype))
+
+
 F64, F32, F16, BF16 = FLOATS["f64"], FLOATS["f32"], FLOATS["f16"], FLOATS["bf16"]
 I64, I1 = INTEGERS["i64"], INTEGERS["i1"]
 
@@ -126,6 +134,11 @@ def float_limits(dtype: DType) -> Any:
     """`max`, `min`, `smallest_normal` and so on of a float type, as of `numpy.finfo`."""
     finfo: Any = ml_dtypes.finfo
     return finfo(dtype)
+
+
+def describe(x: Array) -> str:
+    """Element type and shape: `f32 3x5`, `i64 scalar`."""
+    return f"{element_name(x.dtype)} {'x'.join(map(str, x.shape)) or 'scalar'}"
 
 
 def poison(shape: tuple[int, ...], dtype: DType) -> Array:

@@ -35,7 +35,7 @@ from coconet_ir.sim.binding import (
     read_only,
 )
 from coconet_ir.sim.communication import Collective, Meeting, Result, collective_of
-from coconet_ir.sim.elements import Array
+from coconet_ir.sim.elements import Array, describe
 from coconet_ir.sim.exchange import Exchange, Group, InProcess
 from coconet_ir.sim.integers import ArithmeticRefused
 from coconet_ir.sim.kernels import (
@@ -240,8 +240,7 @@ class Machine:
         for array, extent in zip(arrays, wanted, strict=True):
             if array.shape != extent or array.dtype != dtype:
                 raise IRError(
-                    f"gives {array.dtype} of shape {array.shape} where {dtype} of shape {extent} "
-                    "is needed",
+                    f"gives {describe(array)} where {describe(undefined(extent, dtype))} is needed",
                     op,
                 )
         return value

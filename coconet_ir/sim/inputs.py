@@ -88,8 +88,10 @@ def _random(
     if (end := _end_of_segments(arg, sizes)) is not None and shape[-1] > 0:
         inner = np.sort(rng.integers(0, end + 1, (*shape[:-1], max(0, shape[-1] - 2))))
         ends = np.zeros((*shape[:-1], 1), np.int64)
-        return np.concatenate([ends, inner, ends + end], axis=-1)[..., : shape[-1]]
-    return np.asarray(rng.integers(0, MAX_INTEGER, shape, np.int64), dtype)
+        whole = np.concatenate([ends, inner, ends + end], axis=-1)
+        return whole[..., : shape[-1]]
+    integers: Array = rng.integers(0, MAX_INTEGER, shape, np.int64)
+    return integers.astype(dtype)
 
 
 def _end_of_segments(arg: BlockArgument, sizes: Sizes) -> int | None:

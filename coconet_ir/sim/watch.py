@@ -21,9 +21,6 @@ from typing import NoReturn
 SILENCE = 15
 """Seconds after which a machine that no longer answers counts as lost."""
 
-PAUSE = 0.5
-"""Seconds from a last message to the end: launchers forward what a process printed only while it lives."""
-
 CONNECTING = 60
 """Seconds that all processes have to connect."""
 
@@ -92,7 +89,6 @@ class Watch:
         print(message, file=sys.stderr, flush=True)
         if self._rank == 0:
             self._tell(kind, body)
-        time.sleep(PAUSE)
         os._exit(1)
 
     def _tell(self, kind: bytes, body: bytes = b"") -> None:

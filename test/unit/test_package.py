@@ -25,8 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LINKED = ("dialects", "lowering", "passes", "tools")
 
 
-def pyproject() -> dict[str, dict[str, dict[str, list[str]]]]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+def settings(tool: str, key: str) -> list[str]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"][tool][key]
 
 
 @pytest.mark.parametrize("folder", LINKED)
@@ -46,8 +46,12 @@ def test_every_package_is_listed() -> None:
         for pattern in ("__init__.py", "*/__init__.py")
         for file in (ROOT / "coconet_ir").glob(pattern)
     }
-    assert found == set(pyproject()["tool"]["setuptools"]["packages"])
+    assert found == set(settings("setuptools", "packages"))
     assert (ROOT / "coconet_ir" / "py.typed").exists()
+
+
+def test_the_type_checker_sees_every_folder() -> None:
+    assert {f"coconet_ir/{folder}" for folder in LINKED} <= set(settings("pyright", "include"))
 
 
 def test_the_linter_bans_a_second_name() -> None:

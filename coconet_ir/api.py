@@ -1,0 +1,83 @@
+"""What Python programs import: parse a program, rewrite its functions, run it, declare operations.
+
+    from coconet_ir import api
+
+    module = api.load("examples/adam.mlir")
+    adam = api.function(module, "adam")
+    api.split(adam, "avg")
+    api.reorder(adam, "avg_ag")
+    print(api.show(module))
+
+Every error of a program is a `DiagnosticException` or a `ParseError`; `explain` turns either into the lines that
+the tools print.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from coconet_ir.analysis.customs import custom
+from coconet_ir.diagnostics import diagnose, render
+from coconet_ir.frontend import check, make_context, parse_program, read_source, source_name
+from coconet_ir.passes.infer import infer
+from coconet_ir.passes.reorder import reorder
+from coconet_ir.passes.slice import slice_value
+from coconet_ir.passes.split import split
+from coconet_ir.schedule.remarks import Remark, collect
+from coconet_ir.sim.binding import the_function
+from coconet_ir.sim.compare import compare
+from coconet_ir.sim.executor import Outcome, run
+from coconet_ir.sim.inputs import generate
+from coconet_ir.xdsl_compat import print_module
+
+__all__ = [
+    "Outcome",
+    "Remark",
+    "check",
+    "collect",
+    "compare",
+    "custom",
+    "explain",
+    "function",
+    "generate",
+    "infer",
+    "load",
+    "parse",
+    "reorder",
+    "run",
+    "show",
+    "slice_value",
+    "split",
+]
+
+
+def parse(text: str, name: str = "<text>") -> ModuleOp:
+    """The checked program that `text` is; diagnostics call it `name`.
+
+    Raises `ParseError` or `IRError`.
+    """
+    return parse_program(make_context(), text, name)
+
+
+def load(path: str) -> ModuleOp:
+    """The checked program in a file. Raises `ParseError` or `IRError`, also when it cannot be read."""
+    return parse(read_source(path), source_name(path))
+
+
+def function(module: ModuleOp, name: str | None = None) -> FuncOp:
+    """The function of that name, or the only one. Raises `IRError` when there is none."""
+    return the_function(module, name)
+
+
+def show(module: ModuleOp) -> str:
+    """The program as text, as `coconet-opt` prints it."""
+    return print_module(module)
+
+
+def explain(error: Exception, module: ModuleOp | None = None) -> str:
+    """What the tools print for an error of a program. Raises `error` itself when it is none."""
+    found = diagnose(error, module)
+    if found is None:
+        raise error
+    return render(found)

@@ -1,0 +1,73 @@
+"""Sizes of `?` dimensions: given, tied, completed, contradicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from xdsl.dialects.func import FuncOp
+
+from coconet_ir.diagnostics import IRError
+from coconet_ir.sim.sizes import Sizes, argument_names
+
+HEADS = """
+func.func @f(%x: tensor<?x?xf32>, %y: tensor<?x?x64xf32>, %z: tensor<?x3xf32>, %s: f32) {
+  %r = comp.reshape %x [b, (h d)] -> [b, h, d] : tensor<?x?xf32> -> tensor<?x?x64xf32>
+  %t = arith.addf %r, %y : tensor<?x?x64xf32>
+  func.return
+}
+"""
+
+Program = Callable[[str], FuncOp]
+
+
+def test_products_are_solved_both_ways(program: Program) -> None:
+    sizes = Sizes(program(HEADS))
+    sizes.give("x", (5, 128))
+    sizes.complete(10)
+    assert (sizes.shape("y"), sizes.shape("z"), sizes.shape("s")) == ((5, 2, 64), (10, 3), ())
+    sizes = Sizes(program(HEADS))
+    sizes.give("y", (None, 3, 64))
+    sizes.complete(7)
+    assert (sizes.shape("x"), sizes.shape("y")) == ((7, 192), (7, 3, 64))
+
+
+def test_open_sizes_get_one_each(program: Program) -> None:
+    sizes = Sizes(program(HEADS))
+    sizes.complete(10)
+    assert sizes.shape("x") == (11, 640)
+    assert sizes.shape("z") == (12, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"x": (5, 100)}, "which must be a multiple of 64"),
+        ({"x": (5, 128), "y": (6, 2, 64)}, r"dimension 0 of %y is 6, but dimension 0 of %x is 5"),
+        ({"x": (5, 128), "y": (5, 3, 64)}, "the program needs them equal"),
+        ({"y": (5, 2, 63)}, r"dimension 2 of %y must be 64, not 63"),
+        ({"x": (5,)}, r"%x has 2 dimension\(s\), but the shape 5 was given"),
+        ({"x": (-1, 64)}, "must be at least 0"),
+        ({"s": ()}, "is a scalar"),
+    ],
+)
+def test_contradictions(
+    program: Program, given: dict[str, tuple[int, ...]], message: str
+) -> None:
+    sizes = Sizes(program(HEADS))
+    with pytest.raises(IRError, match=message):  # noqa: PT012
+        for name, shape in given.items():
+            sizes.give(name, shape)
+        sizes.check()
+
+
+def test_absurd_sizes(program: Program) -> None:
+    sizes = Sizes(program(HEADS))
+    sizes.give("z", (1 << 50, 3))
+    with pytest.raises(IRError, match="more than"):
+        sizes.shape("z")
+
+
+def test_arguments_have_the_names_of_the_text(program: Program) -> None:
+    func = program("func.func @f(%m: f32, %m_1: f32, %0: f32) {\n  func.return\n}")
+    assert list(argument_names(func)) == ["m", "m_1", "arg2"]
