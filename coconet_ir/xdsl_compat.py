@@ -44,7 +44,7 @@ from xdsl.parser.generic_parser import ParserState
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Position, Span, Token
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
 MAX_DENSE_ELEMENTS = 1 << 20
 """Most elements of a `dense` constant: xDSL keeps and prints each, splats too (4 Mi take 1 s)."""
@@ -111,7 +111,19 @@ class LinearLexer(MLIRLexer):
                 "string literal is not closed on its line or has an escape other than "
                 '\\n, \\t, \\\\, \\" and two hexadecimal digits',
             )
-        return super()._lex_string_literal(start_pos)
+        token = super()._lex_string_literal(start_pos)
+        if token.kind == MLIRTokenKind.BYTES_LIT and _is_utf8(StringLiteral.from_span(token.span)):
+            return Token(
+                MLIRTokenKind.STRING_LIT, token.span
+            )  # the printer escapes what is not ASCII
+        return token
+
+    def _lex_bare_identifier(self, start_pos: Position) -> MLIRToken:
+        letter = self.input.content[self.pos - 1]
+        if not letter.isascii():  # the printer would quote it, and the parser not read that
+            span = Span(self.pos - 1, self.pos, self.input)
+            raise ParseError(span, f"Unexpected character: {letter}")
+        return super()._lex_bare_identifier(start_pos)
 
     def _lex_prefixed_ident(self, start_pos: Position) -> MLIRToken:
         if self._suffix_id.match(self.input.content, self.pos) is None:
@@ -129,6 +141,14 @@ class LinearLexer(MLIRLexer):
                 f"number of {len(token.text)} characters; the limit is {MAX_DIGITS}",
             )
         return token
+
+
+def _is_utf8(literal: StringLiteral) -> bool:
+    try:
+        literal.bytes_contents.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 class LocatedParser(Parser):

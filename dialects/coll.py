@@ -277,7 +277,7 @@ class GatherFolds(HasCanonicalizationPatternsTrait):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from coconet_ir.dialects.canonicalization import GatherOfSlice
+        from coconet_ir.dialects.folds import GatherOfSlice
 
         return (GatherOfSlice(),)
 

@@ -162,7 +162,7 @@ class SliceFolds(HasCanonicalizationPatternsTrait):
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        from coconet_ir.dialects.canonicalization import SliceOfGather, SliceOfMade
+        from coconet_ir.dialects.folds import SliceOfGather, SliceOfMade
 
         return (SliceOfGather(), SliceOfMade())
 

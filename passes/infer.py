@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -18,8 +19,9 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import DistAttr, axes_text, dist_of, with_dist
 from coconet_ir.dialects.coll import RegionOp
 from coconet_ir.dialects.comp import UpdateOp
-from coconet_ir.passes.views import lay, remade, views
-from coconet_ir.schedule.remarks import Refused
+from coconet_ir.dialects.folds import lay, remade
+from coconet_ir.passes.views import views
+from coconet_ir.schedule.remarks import Refused, Remark, emit, location_of
 from coconet_ir.schedule.selection import Names, called, functions
 from coconet_ir.xdsl_compat import set_type
 
@@ -41,10 +43,13 @@ class InferPass(ModulePass):
             infer(func)
 
 
-def infer(func: FuncOp) -> None:
-    """Infer the layouts of one function. Raises `IRError` where it would need a collective."""
+def infer(func: FuncOp) -> Remark | None:
+    """Infer the layouts of one function, and emit its remark; None if they stand in its types already.
+
+    Raises `IRError` where it would need a collective.
+    """
     if not is_uninferred(func):
-        return
+        return None
     wanted = [_layout(func.res_attrs, i) for i in range(len(func.function_type.outputs))]
     for index, arg in enumerate(func.body.block.args):
         set_type(arg, with_dist(arg.type, _layout(func.arg_attrs, index)))
@@ -58,6 +63,15 @@ def infer(func: FuncOp) -> None:
     inputs = [arg.type for arg in func.body.block.args]
     func.function_type = FunctionType.from_lists(inputs, outputs)
     func.arg_attrs, func.res_attrs = _without(func.arg_attrs), _without(func.res_attrs)
+    made = [f"{count} {name}" for name, count in sorted(inference.inserted.items())]
+    remark = Remark(
+        "infer",
+        func.sym_name.data,
+        location_of(func),
+        f"inserted {' and '.join(made) or 'nothing'}",
+    )
+    emit(remark)
+    return remark
 
 
 def _layout(attributes: ArrayAttr[DictionaryAttr] | None, index: int) -> Dist:
@@ -80,6 +94,7 @@ class _Inference:
         self.names = Names(func)
         self.made: dict[tuple[SSAValue, Dist, Block], SSAValue] = {}
         """What stands for a value in another layout, for readers in one block."""
+        self.inserted: Counter[str] = Counter()
 
     def block(self, block: Block) -> None:
         for op in list(block.ops):
@@ -146,6 +161,7 @@ class _Inference:
         for op in made:
             op.location = reader.location
             op.results[0].name_hint = self.names.fresh(f"{called(value)}_slice")
+            self.inserted[op.name] += 1
         block.insert_ops_before(made, reader)
         return self.made.setdefault((value, dist, block), made[-1].results[0])
 

@@ -11,9 +11,10 @@ from coconet_ir.analysis.rules import makes_freely
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.coll import AllGatherOp, AllReduceOp, BroadcastOp
 from coconet_ir.dialects.comp import UpdateOp
+from coconet_ir.dialects.folds import lay, remade
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.dialects.syntax import numbers
-from coconet_ir.passes.views import lay, remade, views
+from coconet_ir.passes.views import views
 from coconet_ir.schedule.selection import Names, called
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from coconet_ir.analysis.dist import Dist, LayoutError, Local, Root
-from coconet_ir.dialects.attributes import dist_of, with_dist
+from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
-from coconet_ir.xdsl_compat import set_type
 
 
 def views(value: SSAValue, dist: Dist) -> list[Operation]:
@@ -39,18 +36,3 @@ def views(value: SSAValue, dist: Dist) -> list[Operation]:
             op.erase()
         raise LayoutError(f"a value that is {dist_of(value.type)} cannot be seen as {dist}")
     return made
-
-
-def remade(value: OpResult, dist: Dist) -> Operation:
-    """A copy of the splat or constant that makes `value`, in another layout (design, section 5, folds)."""
-    copy = value.op.clone()
-    lay(copy.results[0], dist)
-    return copy
-
-
-def lay(result: OpResult, dist: Dist) -> None:
-    """Give a result another layout in place; a constant's value has the type of its result."""
-    set_type(result, with_dist(result.type, dist))
-    op = result.op
-    if isinstance(op, ConstantOp) and isinstance(op.value, DenseIntOrFPElementsAttr):
-        op.properties["value"] = DenseIntOrFPElementsAttr(result.type, op.value.data)

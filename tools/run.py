@@ -76,7 +76,7 @@ def _argument_parser() -> argparse.ArgumentParser:
     add("--shape", type=_shape, action="append", default=[], metavar="w=1000x3",
         help="the global shape of an argument; ? leaves a dimension open")  # fmt: skip
     add("--set", type=_scalar, action="append", default=[], metavar="lr=0.1", help="a scalar")
-    add("--seed", type=int, default=0, metavar="N", help="for the inputs that are not given")
+    add("--seed", type=_seed, default=0, metavar="N", help="for the inputs that are not given")
     add("--inputs", metavar="FILE.npz", help="inputs by name; others are made from the seed")
     add("--outputs", metavar="FILE.npz", help="where to write updated arguments and results")
     add(
@@ -98,6 +98,12 @@ def _mesh(text: str) -> dict[str, int]:
             raise argparse.ArgumentTypeError(f"axis '{axis}' is given twice")
         sizes[axis] = _number(int, size, f"the size of '{axis}'")
     return sizes
+
+
+def _seed(text: str) -> int:
+    if (seed := _number(int, text, "the seed")) < 0:
+        raise argparse.ArgumentTypeError(f"the seed must be at least 0, not {seed}")
+    return seed
 
 
 def _shape(text: str) -> tuple[str, tuple[int | None, ...]]:

@@ -32,7 +32,7 @@ from coconet_ir.sim.mesh import Region, Shape, slices
 AXIS = "a"
 RANKS = (2, 3)
 TELLING_SIZES = (5, 6, 1, 0, 3, 4)
-"""Sizes of the name that is sliced: cut unevenly, evenly, too small for the ranks, empty. With the last all are equal."""
+"""Sizes of the name that is sliced: uneven, even, less than the ranks, none; with the last all names have one size."""
 
 OTHER_SIZES = (3, 2, 4)
 """Sizes of the other names, in turn, so that neighbours differ."""

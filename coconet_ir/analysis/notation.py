@@ -171,8 +171,7 @@ class Rule:
         return product
 
     def __str__(self) -> str:
-        shapes = " ".join(map(_shape_text, self.operands))
-        return f"{shapes} -> {' '.join(map(_shape_text, self.results))}{_clauses(self)}"
+        return _text(self)
 
 
 @dataclass(frozen=True)
@@ -186,8 +185,7 @@ class Pattern:
     joint: frozenset[Kind] = field(default=frozenset())
 
     def __str__(self) -> str:
-        shapes = " ".join(map(_shape_text, self.operands))
-        return f"{shapes} -> {' '.join(map(_shape_text, self.results))}{_clauses(self)}"
+        return _text(self)
 
     def instantiate(
         self, ranks: tuple[int | None, ...], shape_only: frozenset[int] = frozenset()
@@ -244,6 +242,11 @@ def _instantiate(
         pattern.joint,
         shape_only,
     )
+
+
+def _text(rule: Rule | Pattern) -> str:
+    shapes = (*map(_shape_text, rule.operands), "->", *map(_shape_text, rule.results))
+    return f"{' '.join(shapes)}{_clauses(rule)}"
 
 
 def _shape_text(shape: Shape | None) -> str:

@@ -133,9 +133,9 @@ def bind_inputs(
     for name in inputs:
         if name not in arguments:
             known = ", ".join(arguments) or "none"
-            raise IRError(f"there is no argument '{name}'; there are: {known}", func)
+            raise IRError(f"has no argument '{name}'; there are: {known}", func)
     if missing := [name for name in arguments if name not in inputs]:
-        raise IRError(f"no input for argument(s) {', '.join(missing)}", func)
+        raise IRError(f"has no input for argument(s) {', '.join(missing)}", func)
     arrays = {
         name: _typed(name, inputs[name], _dtype(func, arg, numbers), func)
         for name, arg in arguments.items()
@@ -146,7 +146,8 @@ def bind_inputs(
             sizes.give(name, _global_shape(func, name, arg, arrays[name], mesh))
         elif arrays[name].ndim:
             raise IRError(
-                f"%{name} is a scalar, but its input has {arrays[name].ndim} dimension(s)", func
+                f"takes %{name} as a scalar, but its input has {arrays[name].ndim} dimension(s)",
+                func,
             )
     sizes.check()
     return [
@@ -169,11 +170,11 @@ def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
     if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
         return array.view(dtype)  # how .npz keeps types that NumPy does not know
     if array.dtype.kind not in "fiub" and not is_float(array.dtype):
-        raise IRError(f"the input of %{name} has elements of type {array.dtype}, not numbers", func)
+        raise IRError(f"is given {array.dtype} elements for %{name}, not numbers", func)
     have, want = element_name(array.dtype), element_name(dtype)
     source_is_float = is_float(array.dtype)
     if source_is_float != is_float(dtype) and not (isinstance(given, int) and is_float(dtype)):
-        raise IRError(f"the input of %{name} is {have}, but {want} is needed", func)
+        raise IRError(f"is given {have} for %{name}, but {want} is needed", func)
     with np.errstate(all="ignore"):
         if is_float(dtype):
             wide = array if source_is_float else array.astype(np.float64)
@@ -185,7 +186,7 @@ def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
             fits = np.array_equal(cast, array)
     if not fits:
         raise IRError(
-            f"the input of %{name} is {have} with values that {want} does not hold: convert it first",
+            f"is given {have} for %{name} with values that {want} does not hold: convert them first",
             func,
         )
     return np.asarray(cast)
@@ -200,7 +201,7 @@ def _global_shape(func: FuncOp, name: str, arg: BlockArgument, array: Array, mes
         text = "x".join([*map(str, front), *["?"] * rank]) or "no dimensions"
         why = f" ({', '.join(f'{a} = {mesh.shape[a]}' for a in axes)} in front)" if axes else ""
         have = "x".join(map(str, array.shape)) or "no dimensions"
-        raise IRError(f"the input of %{name} must be {text}{why}, but is {have}", func)
+        raise IRError(f"needs {text} for %{name}{why}, but is given {have}", func)
     return array.shape[len(axes) :]
 
 

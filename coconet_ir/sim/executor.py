@@ -123,6 +123,11 @@ class Machine:
         self._progress = progress
         self._done, self._total = 0, total
 
+    @property
+    def alive(self) -> int:
+        """The number of values that are still to be used."""
+        return len(self._values)
+
     def call(self, func: FuncOp, arguments: Sequence[Value]) -> list[Value]:
         """Run the body of a function on these arguments."""
         if func in self._calls:
@@ -353,9 +358,13 @@ def _run_reference(custom: Custom, op: CustomOp, site: Site, arrays: Sequence[Ar
         with np.errstate(all="ignore"):
             found = custom(*arrays)
     except Exception as error:
-        raise IRError(f"the Python function raised {type(error).__name__}: {error}", op) from error
+        raise IRError(
+            f"runs a Python function that raised {type(error).__name__}: {error}", op
+        ) from error
     if len(found) != len(op.results):
-        raise IRError(f"the Python function gives {len(found)} results, not {len(op.results)}", op)
+        raise IRError(
+            f"runs a Python function that gives {len(found)} result(s), not {len(op.results)}", op
+        )
     return found
 
 

@@ -53,7 +53,7 @@ def generate(
     for name in (*given, *shapes):
         if name not in arguments:
             known = ", ".join(arguments) or "none"
-            raise IRError(f"there is no argument '{name}'; there are: {known}", func)
+            raise IRError(f"has no argument '{name}'; there are: {known}", func)
     sizes = Sizes(func)
     for name, shape in shapes.items():
         sizes.give(name, shape)
@@ -111,7 +111,8 @@ def load(path: str) -> dict[str, Array]:
         with np.load(path, allow_pickle=False) as file:
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise IRError(f"'{path}' holds one array; an .npz file with named arrays is needed")
-            return {name: np.asarray(file[name]) for name in file.files}
+            arrays: dict[str, Array] = {name: file[name] for name in file.files}
+            return arrays
     except OSError as error:
         raise IRError(f"cannot read '{path}': {error.strerror or error}") from None
     except (ValueError, EOFError, BadZipFile, zlib.error) as error:

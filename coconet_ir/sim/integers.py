@@ -58,7 +58,7 @@ def to_bit(x: Array) -> Array:
 
 def _nonzero(y: Array) -> None:
     if not np.all(y):
-        raise ArithmeticRefused("division by zero")
+        raise ArithmeticRefused("divides by zero")
 
 
 def divide(x: Array, y: Array) -> Array:
@@ -107,7 +107,7 @@ def _amount(x: Array, y: Array) -> tuple[Array, Array]:
 def power(x: Array, y: Array) -> Array:
     """`x` to the `y`, wrapping; a negative exponent gives the integer part of the true power."""
     if np.any((x == 0) & (y < 0)):
-        raise ArithmeticRefused("zero to a negative power")
+        raise ArithmeticRefused("raises zero to a negative power")
     exponent, base = np.maximum(y, y.dtype.type(0)), np.array(x)
     result = np.ones_like(base)
     while np.any(exponent):

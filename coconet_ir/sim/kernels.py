@@ -62,7 +62,7 @@ class Numbers:
         """The type of the elements of a tensor or of a scalar. Raises `Unsupported`."""
         name = str(element_of(type))
         if (found := ELEMENTS.get(name)) is None:
-            raise Unsupported(f"elements of type {name} are not simulated")
+            raise Unsupported(f"has elements of type {name}, which are not simulated")
         return F64 if self.exact and is_float(found) else found
 
     def accumulate(self, type: Attribute, given: Attribute | None) -> DType:
@@ -91,14 +91,14 @@ class Site:
         """The region of the first result, which is a tensor of known size."""
         region = self.results[0]
         if region is None:
-            raise Unsupported("the size of the result is not known")
+            raise Unsupported("has a result of unknown size")
         return region
 
     def operand(self, index: int) -> tuple[Region, Shape]:
         """The region and the global shape of an operand that is a tensor."""
         region, shape = self.operands[index], self.operand_shapes[index]
         if region is None or shape is None:
-            raise Unsupported(f"operand {index} is no tensor")
+            raise Unsupported(f"has no tensor as operand {index}")
         return region, shape
 
 
@@ -127,7 +127,7 @@ def _kernel(
 def _pointwise(op: Operation, site: Site, arrays: Sequence[Array]) -> Arrays:
     dtypes = {site.numbers.dtype(value.type) for value in (*op.operands, *op.results)}
     if op.name == "arith.bitcast" and site.numbers.exact and F64 in dtypes:
-        raise Unsupported("a bitcast of floats has no meaning in the exact mode, where all are f64")
+        raise Unsupported("has no meaning in the exact mode, where all floats are f64")
     return (pointwise(op.name, arrays, site.numbers.dtype(op.results[0].type)),)
 
 
@@ -179,7 +179,7 @@ def _constant(op: arith.ConstantOp, site: Site, arrays: Sequence[Array]) -> Arra
                 whole = _element(elements, dtype).reshape(shape)
             return (whole[slices(site.result())],)
         case _:
-            raise Unsupported(f"a constant written as {op.value.name} is not simulated")
+            raise Unsupported(f"has a value written as {op.value.name}, which is not simulated")
     return (_element(value, dtype),)
 
 
@@ -203,7 +203,7 @@ def _dim(op: tensor.DimOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     index = int(arrays[1])
     if not 0 <= index < len(shape):
         raise ArithmeticRefused(
-            f"the tensor has {len(shape)} dimension(s), but {index} is asked for"
+            f"asks for dimension {index} of a tensor of {len(shape)} dimension(s)"
         )
     return (np.asarray(shape[index], np.int64),)
 
@@ -213,7 +213,9 @@ def _extract(op: ExtractOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     index = tuple(int(i) for i in arrays[1:])
     for dim, (place, size) in enumerate(zip(index, arrays[0].shape, strict=True)):
         if not 0 <= place < size:
-            raise ArithmeticRefused(f"index {place} is outside dimension {dim} of {size} elements")
+            raise ArithmeticRefused(
+                f"takes index {place} of dimension {dim}, which has {size} element(s)"
+            )
     return (np.asarray(arrays[0][index]),)
 
 

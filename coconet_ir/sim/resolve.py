@@ -81,8 +81,7 @@ class _Sizes:
         elif len(unknown) == 1 and known > 0:
             if size % known:
                 raise IRError(
-                    f"{where} is {size}, which must be a multiple of {known}: it is "
-                    f"({' '.join(factors)})",
+                    f"needs a multiple of {known} for {where}, which is ({' '.join(factors)}), not {size}",
                     self._op,
                 )
             self._known[unknown[0]] = (size // known, where)
@@ -91,7 +90,9 @@ class _Sizes:
         if len(factors) == 1:
             other = self._known[factors[0]][1]
             raise IRError(f"needs equal sizes: {where} is {size}, but {other} is {known}", self._op)
-        raise IRError(f"{where} is {size}, but ({' '.join(factors)}) is {known}", self._op)
+        raise IRError(
+            f"needs equal sizes: {where} is {size}, but ({' '.join(factors)}) is {known}", self._op
+        )
 
     def size(self, factors: tuple[str, ...]) -> int | None:
         """The size of a dimension, None when a factor is not known."""

@@ -15,11 +15,11 @@ from coconet_ir.sim.reductions import fold_rows
 def check_offsets(offsets: Array, size: int) -> None:
     """Raises `ArithmeticRefused` unless there are offsets and they never fall, from 0 to `size`."""
     if offsets.size == 0:
-        raise ArithmeticRefused("segments need at least one offset: T + 1 of them bound T segments")
+        raise ArithmeticRefused("needs at least one offset: T + 1 of them bound T segments")
     if offsets[0] < 0 or offsets[-1] > size or np.any(np.diff(offsets) < 0):
         raise ArithmeticRefused(
-            f"the offsets of segments must never fall and lie between 0 and {size}, the size of the "
-            "flat dimension"
+            f"needs offsets that never fall and lie between 0 and {size}, the size of the flat "
+            "dimension"
         )
 
 

@@ -60,10 +60,10 @@ class Sizes:
         static = static_shape(arg)
         text = "x".join("?" if size is None else str(size) for size in shape)
         if static is None:
-            raise IRError(f"%{name} is a scalar and has no shape", self._func)
+            raise IRError(f"takes %{name} as a scalar, which has no shape", self._func)
         if len(shape) != len(static):
             raise IRError(
-                f"%{name} has {len(static)} dimension(s), but the shape {text} was given",
+                f"takes %{name} with {len(static)} dimension(s), but the shape {text} is given",
                 self._func,
             )
         for dim, (size, wanted) in enumerate(zip(shape, static, strict=True)):
@@ -71,7 +71,7 @@ class Sizes:
                 continue
             if size < 0 or (wanted is not None and size != wanted):
                 raise IRError(
-                    f"dimension {dim} of %{name} must be {'at least 0' if wanted is None else wanted}, "
+                    f"needs {'at least 0' if wanted is None else wanted} for dimension {dim} of %{name}, "
                     f"not {size}",
                     self._func,
                 )
@@ -112,7 +112,8 @@ class Sizes:
         if math.prod(shape) > MAX_ELEMENTS:
             text = "x".join(map(str, shape))
             raise IRError(
-                f"%{name} would have {text} elements, more than {MAX_ELEMENTS}", self._func
+                f"takes %{name}, which would have {text} elements, more than {MAX_ELEMENTS}",
+                self._func,
             )
         return shape
 
@@ -136,7 +137,7 @@ class Sizes:
         extent = self._shapes.extent(place)
         if isinstance(extent, int):
             if extent != size:
-                raise IRError(f"{where} is {size}, but the program needs {extent}", self._func)
+                raise IRError(f"needs {extent} for {where}, not {size}", self._func)
             return
         root, *others = extent
         if others:
@@ -144,7 +145,7 @@ class Sizes:
         before, other = self._known.setdefault(root, (size, where))
         if before != size:
             raise IRError(
-                f"{where} is {size}, but {other} is {before}; the program needs them equal",
+                f"needs equal sizes: {where} is {size}, but {other} is {before}",
                 self._func,
             )
 
@@ -212,7 +213,7 @@ class Sizes:
                     size, where = self._known[place]
                     if size % known:
                         raise IRError(
-                            f"{where} is {size}, which must be a multiple of {known}", self._func
+                            f"needs a multiple of {known} for {where}, not {size}", self._func
                         )
                     self._known[unknown[0]] = (size // known, self._shapes.label(unknown[0]))
                     changed = True

@@ -41,6 +41,7 @@ class Watch:
         self._rank = rank
         self._connections = connections
         self._failing = False
+        self._ending = threading.Lock()  # the first to end this process keeps it
         for connection in connections.values():
             _probe(connection)
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -86,6 +87,7 @@ class Watch:
 
     def _end(self, message: str, kind: bytes, body: bytes = b"") -> NoReturn:
         """Print, tell the others on rank 0, and leave without asking MPI."""
+        self._ending.acquire()
         print(message, file=sys.stderr, flush=True)
         if self._rank == 0:
             self._tell(kind, body)

@@ -1,7 +1,7 @@
 // From: coconet-opt examples/lamb.mlir -p 'coconet-split{op=avg},coconet-reorder{op=avg_ag}'
 //
-// The norm of r and the overflow check become reductions of slices and small all_reduces. The norm of w stays: it
-// does not depend on the gradient.
+// Both norms and the overflow check become reductions of slices and small all_reduces, so that the state is read as
+// slices only.
 
 layout.mesh @mesh(dp = 8)
 
@@ -67,7 +67,10 @@ func.func @lamb(%grad: !grad, %p: !half,
   %dir = arith.divf %mh, %den : !full_slice
   %shrink = comp.scale %w_slice by %decay : !full_slice
   %r = arith.addf %dir, %shrink : !full_slice
-  %wn = comp.norm %w : !full -> tensor<f32>
+  %wn_mulf = arith.mulf %w_slice, %w_slice : !full_slice
+  %wn_reduce = comp.reduce sum %wn_mulf dims [0] {accumulate = f32} : !full_slice -> !sum
+  %wn_reduce_ar = coll.all_reduce sum %wn_reduce over [dp] : !sum -> tensor<f32>
+  %wn = math.sqrt %wn_reduce_ar : tensor<f32>
   %rn_mulf = arith.mulf %r, %r : !full_slice
   %rn_reduce = comp.reduce sum %rn_mulf dims [0] {accumulate = f32} : !full_slice -> !sum
   %rn_reduce_ar = coll.all_reduce sum %rn_reduce over [dp] : !sum -> tensor<f32>

@@ -1,7 +1,6 @@
 // From: coconet-opt examples/lamb_segments.mlir -p 'coconet-split{op=avg},coconet-reorder{op=avg_ag}'
 //
-// The norms of r become segment sums of slices and one all_reduce of a number a tensor; the trust ratios spread over
-// slices.
+// The norms become segment sums of slices and all_reduces of a number a tensor; the trust ratios spread over slices.
 
 layout.mesh @mesh(dp = 8)
 
@@ -55,14 +54,15 @@ func.func @lamb_segments(%grad: !grad {coconet.scattered}, %p: !half {coconet.sc
   %dir = arith.divf %mh, %den : !full_slice
   %shrink = comp.scale %w_slice by %decay : !full_slice
   %r = arith.addf %dir, %shrink : !full_slice
-  %ww = arith.mulf %w, %w : !full
-  %wsq = comp.segment_reduce sum %ww, %offsets : (!full, !offsets) -> !list
-  %wn = math.sqrt %wsq : !list
+  %ww = arith.mulf %w_slice, %w_slice : !full_slice
+  %wsq = comp.segment_reduce sum %ww, %offsets : (!full_slice, !offsets) -> !list_sum
+  %wsq_ar = coll.all_reduce sum %wsq over [dp] : !list_sum -> !list
+  %wn = math.sqrt %wsq_ar : !list
   %rr = arith.mulf %r, %r : !full_slice
   %rsq = comp.segment_reduce sum %rr, %offsets : (!full_slice, !offsets) -> !list_sum
   %rsq_ar = coll.all_reduce sum %rsq over [dp] : !list_sum -> !list
   %rn = math.sqrt %rsq_ar : !list
-  %count = tensor.dim %wsq, %c0 : !list
+  %count = tensor.dim %wsq_ar, %c0 : !list
   %zeros = tensor.splat %zero[%count] : !list
   %ones = tensor.splat %one[%count] : !list
   %ratio = arith.divf %wn, %rn : !list

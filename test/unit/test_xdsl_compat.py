@@ -11,7 +11,16 @@ from io import StringIO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, NameLoc, f32, f64
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    FileLineColLoc,
+    ModuleOp,
+    NameLoc,
+    StringAttr,
+    SymbolRefAttr,
+    f32,
+    f64,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -49,7 +58,7 @@ def lex(lexer: type[MLIRLexer], text: str) -> list[tuple[MLIRTokenKind, int, int
 
 
 FRAGMENTS = r"""
-% # ! ^ #-} {-# - > -> // a _ x1 . .. ... 0 1.5 1e5 0x1F 0x é $ @ @a "a" "" "\n" "\0A" " \ { } ( ) [
+% # ! ^ #-} {-# - > -> // a _ x1 . .. ... 0 1.5 1e5 0x1F 0x $ @ @a "a" "" "\n" "\0A" " \ { } ( ) [
 ] < : , = + / * ? |
 """.split()
 BLANKS = [" ", "\n", "\t", "\r", "\x0b", "\u00a0"]
@@ -94,6 +103,8 @@ def test_token_patterns_take_linear_time(name: str, unit: str) -> None:
         ),
         ("func.func @f() {\n", 2, 1, "found the end of the input"),
         ("%c = arith.constant ² : i8", 1, 21, "Unexpected character: ²"),
+        ("%c = arith.constant {é = 1} 1 : i8", 1, 22, "Unexpected character: é"),
+        ("func.func @é() {}", 1, 12, "Unexpected character: é"),
         (
             "%c = arith.constant 3 : !what\n%d = arith.constant 3 : i8",
             1,
@@ -193,6 +204,15 @@ def test_locations(lines_before: int) -> None:
     given_location = function.body.block.args[1].location
     assert str(given_location) == 'loc("there":7:8)'
     assert isinstance(add.location, NameLoc)
+
+
+def test_strings_beyond_ascii_stay_strings() -> None:
+    module = parse('"my.op"() {a = "é", b = "\\C3\\A9", c = "\\FF", d = @"é"} : () -> ()')
+    again = parse(print_module(module))
+    for (op,) in (module.ops, again.ops):
+        assert op.attributes["a"] == op.attributes["b"] == StringAttr("é")
+        assert op.attributes["c"] == BytesAttr(b"\xff")
+        assert op.attributes["d"] == SymbolRefAttr("é")
 
 
 def test_set_type() -> None:

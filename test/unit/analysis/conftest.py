@@ -27,6 +27,7 @@ from coconet_ir.xdsl_compat import LocatedParser
 
 UPSTREAM = Path(__file__).parents[1] / "upstream_operations.mlir"
 
+
 def _evaluator(op: Operation, numbers: Numbers) -> Evaluate:
     """What the simulator computes for `op` on one rank."""
 
@@ -40,7 +41,9 @@ def _evaluator(op: Operation, numbers: Numbers) -> Evaluate:
                 machine = Machine(ONE_RANK, numbers, InProcess(1))
                 return [value.arrays[0] for value in machine.apply(op, values)]
             place = (part.shapes, part.operands, part.results)
-            return kernel(op, Site(ONE_RANK, 0, numbers, *place, 0), _with_offsets(op, arrays, part))
+            return kernel(
+                op, Site(ONE_RANK, 0, numbers, *place, 0), _with_offsets(op, arrays, part)
+            )
         except (ArithmeticRefused, Unsupported, ValueError) as error:
             raise CannotEvaluate(str(error)) from error
         except IRError as error:

@@ -284,7 +284,7 @@ def test_programs_without_customs_do_not_load_the_simulator() -> None:
 _number = count()
 
 
-def apply(rule: str, reference: Callable[..., Any], types: str, result: str) -> str:
+def apply(rule: str, reference: Reference, types: str, result: str) -> str:
     """A program that applies a new custom operation of Python to arguments of these types."""
     name = f"python_{next(_number)}"
     custom(name, rule, reference)
@@ -306,25 +306,27 @@ def _sums(x: Array) -> Array:
     return np.sum(x, axis=0)
 
 
-@pytest.mark.parametrize(
-    ("rule", "reference", "types", "result"),
-    [
-        ("[m, n] -> [m, n]", lambda x: x / (1 + np.exp(-x)), M, M),
-        ("[*b, n] -> [*b, n], n = whole", _softmax, "tensor<?x?x?xf32>", "tensor<?x?x?xf32>"),
-        ("[m, n] -> [n], m = reduction(sum), joint(sum)", _sums, M, V),
-        ("[m, n] () -> [m, n], linear(0)", lambda x, s: x * s, f"{M}, f32", M),
-        ("[m, k] [k, n] -> [m, n], k = reduction(sum), linear(0, 1)", np.matmul, f"{M}, {M}", M),
-        ("[m, n] -> [n, m], joint(sum, prod, max, min)", np.transpose, M, M),
-        (
-            "[m, j] -> [m, j], j = whole",
-            lambda x: x.reshape(-1, 5),
-            "tensor<?x5xf32>",
-            "tensor<?x5xf32>",
-        ),
-    ],
-)
+Reference = Callable[[Array], Any] | Callable[[Array, Array], Any]
+
+RIGHT_FUNCTIONS: list[tuple[str, Reference, str, str]] = [
+    ("[m, n] -> [m, n]", lambda x: x / (1 + np.exp(-x)), M, M),
+    ("[*b, n] -> [*b, n], n = whole", _softmax, "tensor<?x?x?xf32>", "tensor<?x?x?xf32>"),
+    ("[m, n] -> [n], m = reduction(sum), joint(sum)", _sums, M, V),
+    ("[m, n] () -> [m, n], linear(0)", lambda x, s: x * s, f"{M}, f32", M),
+    ("[m, k] [k, n] -> [m, n], k = reduction(sum), linear(0, 1)", np.matmul, f"{M}, {M}", M),
+    ("[m, n] -> [n, m], joint(sum, prod, max, min)", np.transpose, M, M),
+    (
+        "[m, j] -> [m, j], j = whole",
+        lambda x: x.reshape(-1, 5),
+        "tensor<?x5xf32>",
+        "tensor<?x5xf32>",
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "reference", "types", "result"), RIGHT_FUNCTIONS)
 def test_right_functions_are_accepted(
-    rule: str, reference: Callable[..., Any], types: str, result: str
+    rule: str, reference: Reference, types: str, result: str
 ) -> None:
     parse_program(make_context(), apply(rule, reference, types, result), "p.mlir")
 
@@ -333,29 +335,29 @@ def _raises(x: Array) -> Array:
     raise TypeError("no")
 
 
-@pytest.mark.parametrize(
-    ("rule", "reference", "types", "result", "message"),
-    [
-        ("[m, n] -> [m, n]", _softmax, M, M, "'n' is not parallel: with operands"),
-        ("[m, n] -> [m, n]", lambda x: np.cumsum(x, axis=0), M, M, "'m' is not parallel"),
-        ("[m, n] -> [m, n]", lambda x: x[::-1], M, M, "'m' is not parallel"),
-        ("[m, n] -> [m, n]", lambda x: np.sort(x, axis=1), M, M, "'n' is not parallel"),
-        ("[m, n] -> [m, n]", np.transpose, M, M, "result 0 has the wrong shape"),
-        ("[m, n] -> [n], m = reduction(max)", _sums, M, V, "'m' is no reduction(max)"),
-        ("[m, n] -> [m, n], joint(sum)", lambda x: np.maximum(x, 0), M, M, "not linear for sum"),
-        ("[m] [m] -> [m]", lambda x, y: x * y.sum(), f"{V}, {V}", V, "'m' is not parallel"),
-        (
-            "[m] -> [m]",
-            _raises,
-            V,
-            V,
-            "cannot be validated: it has no result for small tensors: the Python",
-        ),
-        ("[m] -> [m]", lambda x: (x, x), V, V, "the Python function gives 2 results, not 1"),
-    ],
-)
+WRONG_FUNCTIONS: list[tuple[str, Reference, str, str, str]] = [
+    ("[m, n] -> [m, n]", _softmax, M, M, "'n' is not parallel: with operands"),
+    ("[m, n] -> [m, n]", lambda x: np.cumsum(x, axis=0), M, M, "'m' is not parallel"),
+    ("[m, n] -> [m, n]", lambda x: x[::-1], M, M, "'m' is not parallel"),
+    ("[m, n] -> [m, n]", lambda x: np.sort(x, axis=1), M, M, "'n' is not parallel"),
+    ("[m, n] -> [m, n]", np.transpose, M, M, "result 0 has the wrong shape"),
+    ("[m, n] -> [n], m = reduction(max)", _sums, M, V, "'m' is no reduction(max)"),
+    ("[m, n] -> [m, n], joint(sum)", lambda x: np.maximum(x, 0), M, M, "not linear for sum"),
+    ("[m] [m] -> [m]", lambda x, y: x * y.sum(), f"{V}, {V}", V, "'m' is not parallel"),
+    (
+        "[m] -> [m]",
+        _raises,
+        V,
+        V,
+        "cannot be validated: it has no result for small tensors: the Python",
+    ),
+    ("[m] -> [m]", lambda x: (x, x), V, V, "the Python function gives 2 results, not 1"),
+]
+
+
+@pytest.mark.parametrize(("rule", "reference", "types", "result", "message"), WRONG_FUNCTIONS)
 def test_wrong_functions_are_refused(
-    rule: str, reference: Callable[..., Any], types: str, result: str, message: str
+    rule: str, reference: Reference, types: str, result: str, message: str
 ) -> None:
     found = refused(apply(rule, reference, types, result))
     assert found.startswith("p.mlir:2:3: error: 'comp.custom' op "), found

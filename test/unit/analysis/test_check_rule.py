@@ -127,9 +127,7 @@ TIED = {"conv2d": ("oh", "ow"), "conv2d padded": ("oh", "ow"), "segment_broadcas
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
-def test_no_dimension_is_whole_without_need(
-    name: str, subject_of: Callable[..., Subject]
-) -> None:
+def test_no_dimension_is_whole_without_need(name: str, subject_of: Callable[..., Subject]) -> None:
     line, sizes = BUILT_IN[name]
     right = replace(subject_of(line, exact=True, sizes=sizes), budget=100)
     given = {n for shape in right.rule.results for factors in shape or () for n in factors}

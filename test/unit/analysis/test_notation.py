@@ -83,7 +83,7 @@ def test_print_and_parse(rule: Pattern) -> None:
         "[n] [n] -> [n], joint(sum, prod, max, min)",
         "[n] [o] -> [t], n = reduction(max), o = whole, t = whole, linear(0)",
         "[linear] -> [linear], linear = whole, linear(0)",
-        " -> [n], n = whole",
+        "-> [n], n = whole",
         "[t] -> [t, e], e = whole",
         "[n, n] -> [n, n], n = whole",
     ],

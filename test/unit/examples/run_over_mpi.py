@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
+
+from xdsl.dialects.func import FuncOp
 
 from coconet_ir.frontend import make_context, parse_program
 from coconet_ir.sim.binding import bind_mesh, the_function
@@ -18,11 +21,15 @@ from coconet_ir.sim.inputs import generate, save
 from coconet_ir.sim.mpi import Session
 
 
+@cache
+def function(path: str) -> FuncOp:
+    return the_function(parse_program(make_context(), Path(path).read_text(), path), None)
+
+
 def main(plan: str, folder: str) -> None:
     session = Session()
     for index, case in enumerate(json.loads(Path(plan).read_text())):
-        text = Path(case["program"]).read_text()
-        func = the_function(parse_program(make_context(), text, case["program"]), None)
+        func = function(case["program"])
         inputs = generate(func, bind_mesh(func, case["mesh"]), {}, case["shapes"], 1)
         outcome = run(func, case["mesh"], inputs, exchange=session.exchange)
         if session.rank == 0:

@@ -1,7 +1,7 @@
 """Each model block of examples/, simulated, against a float64 computation written from the block's definition.
 
 The exact run must agree within 1e-12 of the output's largest magnitude. The plain run rounds to 16 bits: it must stay
-within `ROUNDINGS` units in the last place of the largest sum of magnitudes that a reference adds up (`Sum.reach`).
+within `ROUNDINGS` units in the last place of the largest sum of magnitudes that a reference adds up (its `reach`).
 """
 
 from __future__ import annotations
@@ -137,7 +137,25 @@ def test_attention(simulate: Simulate, ranks: int, shape: tuple[int, int, int, i
     check(simulate, "attention", {"tp": ranks}, inputs, {"result0": (y, reach)}, "f16")
 
 
-@pytest.mark.parametrize("heads", [0, 1, 3, 7, 8])
+@pytest.mark.parametrize("wrong", ["bias", "residual"])
+def test_bounds_of_the_plain_run_see_an_error(simulate: Simulate, wrong: str) -> None:
+    draw = Draw.of(3)
+    inputs = {
+        "x": draw.normal("f16", 2, 7, 5),
+        "w": draw.normal("f16", 5, 3),
+        "bias": draw.normal("f16", 3),
+        "residual": draw.normal("f16", 2, 7, 3),
+        "seed": np.asarray(SEED),
+    }
+    x, w, bias, residual = wide(inputs | {wrong: np.roll(inputs[wrong], 1)}, "x w bias residual")
+    y = dropout(x @ w + bias, 1) + residual
+    expected = {"result0": (y, largest(abs(x) @ abs(w), bias, residual))}
+    with pytest.raises(AssertionError) as error:
+        check(simulate, "attention", {"tp": 3}, inputs, expected, "f16")
+    assert "exact" not in str(error.value)
+
+
+@pytest.mark.parametrize("heads", [0, 1, 3, 8])
 @pytest.mark.parametrize("shape", [(0, 3, 5), (2, 0, 5), (1, 4, 0), (1, 1, 1), (2, 5, 3)])
 @over_ranks
 def test_attention_full(
@@ -281,7 +299,7 @@ def test_moe(simulate: Simulate, ranks: int, shape: tuple[int, int, int, int, in
     for g in range(groups):
         used = [0] * experts
         for s in range(tokens):
-            for e in draw.rng.permutation(experts)[:2]:
+            for e in map(int, draw.rng.permutation(experts)[:2]):
                 if used[e] == capacity:
                     continue
                 slot = capacity * e + used[e]

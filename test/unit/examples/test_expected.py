@@ -41,11 +41,11 @@ def test_every_example_has_its_expected_programs() -> None:
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").rglob("*.mlir")), ids=lambda p: p.stem)
-@pytest.mark.parametrize("form", [(), ("--print-op-generic",), ("--no-aliases",)])
 def test_printed_text_is_the_program(
-    path: Path, form: tuple[str, ...], capsys: pytest.CaptureFixture[str], tmp_path: Path
+    path: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     once = printed(capsys, str(path))
     again = tmp_path / "again.mlir"
-    again.write_text(printed(capsys, str(path), *form))
-    assert printed(capsys, str(again)) == once
+    for text in (once, printed(capsys, str(path), "--print-op-generic")):
+        again.write_text(text)
+        assert printed(capsys, str(again)) == once

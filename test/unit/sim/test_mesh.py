@@ -41,9 +41,7 @@ def test_blocks_nest() -> None:
     )  # fmt: skip
 
 
-@given(
-    st.integers(0, 40), st.integers(1, 5), st.integers(1, 5), st.sampled_from([1, 2, 3])
-)
+@given(st.integers(0, 40), st.integers(1, 5), st.integers(1, 5), st.sampled_from([1, 2, 3]))
 def test_blocks_cover_the_dimension(size: int, a: int, b: int, unit: int) -> None:
     mesh = Mesh(("a", "b"), (a, b))
     regions = mesh.regions(Dist.of([Cut(("a", "b"), 0, unit)]), (size,))

@@ -305,7 +305,7 @@ def test_integer_math() -> None:
 def test_undefined_integer_operations_are_refused() -> None:
     one, zero = np.ones(3, np.int32), np.zeros(3, np.int32)
     for name in ("divsi", "divui", "floordivsi", "ceildivsi", "ceildivui", "remsi", "remui"):
-        with pytest.raises(ArithmeticRefused, match="division by zero"):
+        with pytest.raises(ArithmeticRefused, match="divides by zero"):
             pointwise(f"arith.{name}", [one, zero], one.dtype)
     with pytest.raises(ArithmeticRefused, match="negative power"):
         pointwise("math.ipowi", [zero, -one], one.dtype)

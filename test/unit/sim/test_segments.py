@@ -49,7 +49,9 @@ def test_blocks_of_segments(
 
 @pytest.mark.parametrize("offsets", [[-1, 5], [0, 3, 2, 5], [0, 6], [6]])
 def test_offsets_never_fall(offsets: list[int]) -> None:
-    with pytest.raises(ArithmeticRefused, match="must never fall and lie between 0 and 5"):
+    with pytest.raises(
+        ArithmeticRefused, match="needs offsets that never fall and lie between 0 and 5"
+    ):
         check_offsets(np.array(offsets, np.int64), 5)
 
 

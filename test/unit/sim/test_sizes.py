@@ -42,18 +42,19 @@ def test_open_sizes_get_one_each(program: Program) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"x": (5, 100)}, "which must be a multiple of 64"),
-        ({"x": (5, 128), "y": (6, 2, 64)}, r"dimension 0 of %y is 6, but dimension 0 of %x is 5"),
-        ({"x": (5, 128), "y": (5, 3, 64)}, "the program needs them equal"),
-        ({"y": (5, 2, 63)}, r"dimension 2 of %y must be 64, not 63"),
-        ({"x": (5,)}, r"%x has 2 dimension\(s\), but the shape 5 was given"),
-        ({"x": (-1, 64)}, "must be at least 0"),
-        ({"s": ()}, "is a scalar"),
+        ({"x": (5, 100)}, "needs a multiple of 64 for dimension 1 of %x, not 100"),
+        (
+            {"x": (5, 128), "y": (6, 2, 64)},
+            r"needs equal sizes: dimension 0 of %y is 6, but dimension 0 of %x is 5",
+        ),
+        ({"x": (5, 128), "y": (5, 3, 64)}, "needs equal sizes"),
+        ({"y": (5, 2, 63)}, r"needs 64 for dimension 2 of %y, not 63"),
+        ({"x": (5,)}, r"takes %x with 2 dimension\(s\), but the shape 5 is given"),
+        ({"x": (-1, 64)}, "needs at least 0"),
+        ({"s": ()}, "as a scalar"),
     ],
 )
-def test_contradictions(
-    program: Program, given: dict[str, tuple[int, ...]], message: str
-) -> None:
+def test_contradictions(program: Program, given: dict[str, tuple[int, ...]], message: str) -> None:
     sizes = Sizes(program(HEADS))
     with pytest.raises(IRError, match=message):  # noqa: PT012
         for name, shape in given.items():

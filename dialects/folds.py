@@ -5,13 +5,35 @@ The first and the last any pass may use; the second only `canonicalize` does, si
 
 from __future__ import annotations
 
-from xdsl.ir import OpResult
+from typing import cast
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, TensorType
+from xdsl.ir import Operation, OpResult
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from coconet_ir.analysis.dist import Dist
 from coconet_ir.analysis.rules import makes_freely
+from coconet_ir.dialects.attributes import dist_of, with_dist
 from coconet_ir.dialects.coll import AllGatherOp
 from coconet_ir.dialects.layout import SliceOp
 from coconet_ir.xdsl_compat import set_type
+
+
+def remade(value: OpResult, dist: Dist) -> Operation:
+    """A copy of the splat or constant that makes `value`, in another layout (design, section 5, folds)."""
+    copy = value.op.clone()
+    lay(copy.results[0], dist)
+    return copy
+
+
+def lay(result: OpResult, dist: Dist) -> None:
+    """Give a result another layout in place; a constant's value has the type of its result."""
+    set_type(result, with_dist(result.type, dist))
+    op = result.op
+    if isinstance(op, ConstantOp) and isinstance(op.value, DenseIntOrFPElementsAttr):
+        type = cast(TensorType[AnyDenseElement], result.type)
+        op.properties["value"] = DenseIntOrFPElementsAttr(type, op.value.data)
 
 
 class SliceOfGather(RewritePattern):
@@ -30,8 +52,7 @@ class SliceOfMade(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
         if isinstance(op.input, OpResult) and makes_freely(op.input.op):
-            made = op.input.op.clone()
-            set_type(made.results[0], op.output.type)
+            made = remade(op.input, dist_of(op.output.type))
             made.location = op.location
             rewriter.replace(op, made)
 
