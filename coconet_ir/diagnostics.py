@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 from xdsl.dialects.builtin import (
@@ -180,14 +181,14 @@ def located(error: VerifyException, module: ModuleOp | None) -> IRError:
 def _failing_op(module: ModuleOp, message: str) -> Operation | None:
     """The operation whose own check fails with this message."""
     for op in module.walk():
-        try:
-            op.verify(verify_nested_ops=False)
-            for block in (block for region in op.regions for block in region.blocks):
-                if not block.ops:
-                    block.verify()
-        except VerifyException as error:
-            if str(error) == message:
-                return op
+        blocks = (block for region in op.regions for block in region.blocks)
+        checks = [partial(op.verify, verify_nested_ops=False)]
+        for check in (*checks, *(block.verify for block in blocks if not block.ops)):
+            try:
+                check()
+            except VerifyException as error:
+                if str(error) == message:
+                    return op
     return None
 
 

@@ -107,15 +107,23 @@ def _parse_state(parser: AttrParser, axes: tuple[str, ...]) -> Cut | State:
     with parser.in_parens():
         if word == "partial":
             return Partial(parse_kind(parser))
-        number = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        number = parse_natural(parser)
         if word == "root":
             return Root(number)
         unit = 1
         if parser.parse_optional_punctuation(",") is not None:
-            unit = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            unit = parse_natural(parser)
             if unit == 1:
                 parser.raise_error(f"unit 1 is not written: `sliced({number})`")
         return Cut(axes, number, unit)
+
+
+def parse_natural(parser: AttrParser) -> int:
+    """Parse a number of at least 0."""
+    number = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
+    if number is None:
+        parser.raise_error("expected a number of at least 0")
+    return number
 
 
 def parse_kind(parser: AttrParser) -> Kind:

@@ -10,20 +10,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.dialects.utils import AbstractYieldOperation
-from xdsl.ir import Attribute, Dialect, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Dialect, SSAValue, TypeAttribute
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
-    lazy_traits_def,
     operand_def,
     opt_prop_def,
     prop_def,
-    region_def,
     result_def,
     traits_def,
-    var_result_def,
 )
 from xdsl.irdl.declarative_assembly_format import (
     AttributeVariable,
@@ -37,10 +33,7 @@ from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import (
     HasCanonicalizationPatternsTrait,
-    HasParent,
-    IsTerminator,
     Pure,
-    RecursiveMemoryEffect,
 )
 from xdsl.utils.exceptions import VerifyException
 
@@ -70,8 +63,9 @@ from coconet_ir.dialects.attributes import (
     with_element,
 )
 from coconet_ir.dialects.elements import element_of, precision_problem, reduction_problem
-from coconet_ir.dialects.layout import coordinates_for, cut, moving, optional_unit
-from coconet_ir.dialects.syntax import KindWord, Over, Roots, integers, numbers, parse_axes
+from coconet_ir.dialects.layout import MovingOp, coordinates_for, cut, moving, optional_unit
+from coconet_ir.dialects.regions import FusedOp, GroupOp, OverlapOp, YieldOp
+from coconet_ir.dialects.syntax import KindWord, Over, Roots, integers, numbers, parse_integers
 
 
 def _output_type(input: SSAValue, rule: Rule, element: Attribute | None = None) -> Attribute:
@@ -242,18 +236,13 @@ class ReduceOp(ReducingOp):
 
 
 @irdl_op_definition
-class BroadcastOp(IRDLOperation):
+class BroadcastOp(MovingOp):
     """Every rank of the axes gets the root's value."""
 
     name = "coll.broadcast"
-    axes = prop_def(AxesAttr)
     roots = prop_def(DenseArrayBase.constr(i64))
-    input = operand_def(TensorType)
-    output = result_def(TensorType)
-    irdl_options = (ParsePropInAttrDict(),)
     custom_directives = (Over, Roots)
     assembly_format = "$input custom<Over>($axes) custom<Roots>($roots) attr-dict `:` type($input) `->` type($output)"
-    traits = traits_def(Pure(), OWN_RULE)
 
     def __init__(self, input: SSAValue, axes: Sequence[str], roots: Sequence[int]):
         """Raises `Refused` when the operand is neither local nor on these roots."""
@@ -283,14 +272,10 @@ class GatherFolds(HasCanonicalizationPatternsTrait):
 
 
 @irdl_op_definition
-class AllGatherOp(IRDLOperation):
+class AllGatherOp(MovingOp):
     """Every rank of the axes, which are the innermost that slice one dimension, gets all their blocks."""
 
     name = "coll.all_gather"
-    axes = prop_def(AxesAttr)
-    input = operand_def(TensorType)
-    output = result_def(TensorType)
-    irdl_options = (ParsePropInAttrDict(),)
     custom_directives = (Over,)
     assembly_format = "$input custom<Over>($axes) attr-dict `:` type($input) `->` type($output)"
     traits = traits_def(Pure(), OWN_RULE, GatherFolds())
@@ -314,23 +299,18 @@ def _gather_rule(input: SSAValue, axes: tuple[str, ...]) -> Rule:
 
 
 @irdl_op_definition
-class AllToAllOp(IRDLOperation):
+class AllToAllOp(MovingOp):
     """Ranks that hold blocks of dimension `source` exchange them for blocks of dimension `target`."""
 
     name = "coll.all_to_all"
-    axes = prop_def(AxesAttr)
     source = prop_def(IntegerAttr.constr(i64))
     target = prop_def(IntegerAttr.constr(i64))
     unit = opt_prop_def(IntegerAttr.constr(i64))
-    input = operand_def(TensorType)
-    output = result_def(TensorType)
-    irdl_options = (ParsePropInAttrDict(),)
     custom_directives = (Over,)
     assembly_format = (
         "$input custom<Over>($axes) `from` $source `to` $target attr-dict `:` "
         "type($input) `->` type($output)"
     )
-    traits = traits_def(Pure(), OWN_RULE)
 
     def rule(self) -> Rule:
         """Sliced on one dimension becomes sliced on another."""
@@ -354,16 +334,9 @@ class Route(CustomDirective):
             return
         if parser.parse_optional_keyword("pairs") is None:
             parser.raise_error("expected `shift N` or `pairs [[from, to], …]`")
-
-        def pair() -> DenseArrayBase:
-            return integers(
-                parser.parse_comma_separated_list(
-                    parser.Delimiter.SQUARE,
-                    lambda: parser.parse_integer(allow_boolean=False, allow_negative=False),
-                )
-            )
-
-        found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, pair)
+        found = parser.parse_comma_separated_list(
+            parser.Delimiter.SQUARE, lambda: parse_integers(parser)
+        )
         self.pairs.set(state, ArrayAttr(found))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
@@ -379,22 +352,17 @@ class Route(CustomDirective):
 
 
 @irdl_op_definition
-class PermuteOp(IRDLOperation):
+class PermuteOp(MovingOp):
     """Point-to-point along one axis: a cyclic shift, or pairs (from, to) with zeros where nothing arrives."""
 
     name = "coll.permute"
-    axes = prop_def(AxesAttr)
     shift = opt_prop_def(IntegerAttr.constr(i64))
-    pairs = opt_prop_def(ArrayAttr[DenseArrayBase])
-    input = operand_def(TensorType)
-    output = result_def(TensorType)
-    irdl_options = (ParsePropInAttrDict(),)
+    pairs = opt_prop_def(ArrayAttr.constr(DenseArrayBase.constr(i64)))
     custom_directives = (Over, Route)
     assembly_format = (
         "$input custom<Over>($axes) custom<Route>($shift, $pairs) attr-dict `:` "
         "type($input) `->` type($output)"
     )
-    traits = traits_def(Pure(), OWN_RULE)
 
     @property
     def routes(self) -> tuple[tuple[int, ...], ...]:
@@ -408,6 +376,7 @@ class PermuteOp(IRDLOperation):
         return moving(rank_of(self.input.type) or 0, self.axes.data, Loose(), Loose())
 
     def verify_(self) -> None:
+        super().verify_()
         if (self.shift is None) == (self.pairs is None):
             raise VerifyException("a permute has either `shift` or `pairs`")
         if any(len(route) != 2 or min(route) < 0 for route in self.routes):
@@ -416,127 +385,6 @@ class PermuteOp(IRDLOperation):
             ends = [route[place] for route in self.routes]
             if twice := sorted({end for end in ends if ends.count(end) > 1}):
                 raise VerifyException(f"coordinate {twice[0]} {word} twice; each may do so once")
-
-
-@irdl_op_definition
-class YieldOp(AbstractYieldOperation[Attribute]):
-    """Ends a region; its operands are the results of the region's operation."""
-
-    name = "coll.yield"
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(FusedOp, OverlapOp, GroupOp)))
-
-
-class RegionOp(IRDLOperation, ABC):
-    """An operation that means its body inlined. Its results are what the body yields."""
-
-    body = region_def("single_block")
-    outputs = var_result_def()
-    traits = traits_def(RecursiveMemoryEffect())
-
-    def verify_(self) -> None:
-        last = self.body.block.last_op
-        if not isinstance(last, YieldOp):
-            raise VerifyException("its body must end in coll.yield")
-        yielded = tuple(value.type for value in last.arguments)
-        if yielded != tuple(value.type for value in self.outputs):
-            raise VerifyException("its results must have the types that coll.yield yields")
-        if self.body.block.args:
-            raise VerifyException("its body takes no arguments: it uses outer values directly")
-
-
-def _parse_body(parser: Parser) -> tuple[Region, list[Attribute]]:
-    """A region that ends in coll.yield, and the types it yields."""
-    position = parser.pos
-    region = parser.parse_region()
-    last = region.blocks[0].last_op if len(region.blocks) == 1 else None
-    if not isinstance(last, YieldOp):
-        parser.raise_error("expected one block that ends in coll.yield", position)
-    return region, [value.type for value in last.arguments]
-
-
-def _print_attributes(printer: Printer, op: RegionOp) -> None:
-    attributes = {**op.attributes, **{k: v for k, v in op.properties.items() if k != "axes"}}
-    printer.print_op_attributes(attributes)
-
-
-@irdl_op_definition
-class FusedOp(RegionOp):
-    """Operations that become one kernel; `over` names the axes if collectives are among them."""
-
-    name = "coll.fused"
-    axes = opt_prop_def(AxesAttr)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> FusedOp:
-        over = parser.parse_optional_keyword("over") is not None
-        axes = parse_axes(parser) if over else None
-        region, types = _parse_body(parser)
-        return cls.create(
-            properties={} if axes is None else {"axes": axes},
-            attributes=parser.parse_optional_attr_dict(),
-            regions=[region],
-            result_types=types,
-        )
-
-    def print(self, printer: Printer) -> None:
-        over = "" if self.axes is None else f"over {axes_text(self.axes.data)} "
-        printer.print_string(f" {over}")
-        printer.print_region(self.body)
-        _print_attributes(printer, self)
-
-
-@irdl_op_definition
-class OverlapOp(RegionOp):
-    """A chain of producers and consumers that work at once, chunk by chunk along `dim` of the first's result."""
-
-    name = "coll.overlap"
-    dim = opt_prop_def(IntegerAttr.constr(i64))
-    chunks = opt_prop_def(IntegerAttr.constr(i64))
-
-    @classmethod
-    def parse(cls, parser: Parser) -> OverlapOp:
-        region, types = _parse_body(parser)
-        attributes = parser.parse_optional_attr_dict()
-        properties = {k: attributes.pop(k) for k in ("dim", "chunks") if k in attributes}
-        return cls.create(
-            properties=properties, attributes=attributes, regions=[region], result_types=types
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_region(self.body)
-        _print_attributes(printer, self)
-
-    def verify_(self) -> None:
-        super().verify_()
-        for word, attribute, least in (("dim", self.dim, 0), ("chunks", self.chunks, 1)):
-            if attribute is not None and attribute.value.data < least:
-                raise VerifyException(f"{word} must be at least {least}")
-
-
-@irdl_op_definition
-class GroupOp(RegionOp):
-    """Independent collectives of one kind that are launched as one."""
-
-    name = "coll.group"
-    axes = prop_def(AxesAttr)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> GroupOp:
-        parser.parse_keyword("over")
-        axes = parse_axes(parser)
-        region, types = _parse_body(parser)
-        return cls.create(
-            properties={"axes": axes},
-            attributes=parser.parse_optional_attr_dict(),
-            regions=[region],
-            result_types=types,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" over {axes_text(self.axes.data)} ")
-        printer.print_region(self.body)
-        _print_attributes(printer, self)
 
 
 Coll = Dialect(

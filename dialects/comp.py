@@ -37,7 +37,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from coconet_ir.analysis.dist import Kind, Partial
+from coconet_ir.analysis.dist import Kind
 from coconet_ir.analysis.inference import propagate
 from coconet_ir.analysis.notation import (
     ANY_REDUCTION,
@@ -57,6 +57,7 @@ from coconet_ir.dialects.elements import (
     element_of,
     precision_problem,
     reduction_problem,
+    require_same_elements,
 )
 from coconet_ir.dialects.reshape import ReshapeOp
 from coconet_ir.dialects.syntax import (
@@ -87,14 +88,6 @@ def _require_floats(*values: SSAValue) -> None:
             )
 
 
-def _require_same_elements(*values: SSAValue) -> None:
-    elements = [element_of(value.type) for value in values]
-    if len(set(elements)) > 1:
-        raise VerifyException(
-            f"its tensors must have one element type, not {' and '.join(map(str, elements))}"
-        )
-
-
 def _check_precision(
     input: SSAValue, output: SSAValue, kind: Kind, accumulate: Attribute | None
 ) -> None:
@@ -117,7 +110,7 @@ class ProductOp(IRDLOperation, ABC):
     assembly_format = "$lhs `,` $rhs attr-dict `:` functional-type(operands, results)"
 
     def verify_(self) -> None:
-        _require_same_elements(self.lhs, self.rhs)
+        require_same_elements(self.lhs, self.rhs)
         _check_precision(self.lhs, self.output, Kind.SUM, self.accumulate)
 
 
@@ -161,7 +154,9 @@ class Conv2dOp(ProductOp):
         for word, attribute, least in (("strides", self.strides, 1), ("padding", self.padding, 0)):
             values = (least, least) if attribute is None else numbers(attribute)
             if len(values) != 2 or min(values) < least:
-                raise VerifyException(f"{word} must be two numbers of at least {least}")
+                raise VerifyException(
+                    f"{word} = {list(values)} must be two numbers of at least {least}"
+                )
         for place, word in ((0, "height"), (1, "width")):
             self._check_extent(place, word)
 
@@ -361,10 +356,10 @@ class RmsNormOp(IRDLOperation):
 
     def verify_(self) -> None:
         _require_floats(self.input)
-        _require_same_elements(self.input, self.weight, self.output)
+        require_same_elements(self.input, self.weight, self.output)
         _check_precision(self.input, self.output, Kind.SUM, self.accumulate)
         if not self.eps.value.data >= 0:
-            raise VerifyException("eps must be at least 0")
+            raise VerifyException(f"eps = {self.eps.value.data} must be at least 0")
 
 
 @irdl_op_definition
@@ -394,7 +389,7 @@ class DropoutOp(IRDLOperation):
         if not 0 <= self.p.value.data < 1:
             raise VerifyException(f"p = {self.p.value.data} must be at least 0 and below 1")
         if not 0 <= self.id.value.data < 2**32:
-            raise VerifyException("id must be at least 0 and below 2^32")
+            raise VerifyException(f"id = {self.id.value.data} must be at least 0 and below 2^32")
 
 
 @irdl_op_definition
@@ -495,7 +490,7 @@ class BroadcastOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        _require_same_elements(self.input, self.output)
+        require_same_elements(self.input, self.output)
         if self.like is None:
             given = numbers(self.dims)
             for dim, size in enumerate(sizes_of(self.output.type)):
@@ -536,7 +531,7 @@ class TransposeOp(IRDLOperation):
         return _transpose_rule(rank_of(self.input.type) or 0, numbers(self.permutation))
 
     def verify_(self) -> None:
-        _require_same_elements(self.input, self.output)
+        require_same_elements(self.input, self.output)
 
 
 @irdl_op_definition
@@ -559,12 +554,6 @@ class UpdateOp(IRDLOperation):
         """Element by element; the target's old data is not read."""
         return pointwise(self)
 
-    def verify_(self) -> None:
-        if dist_of(self.target.type).has(Partial):
-            raise VerifyException(
-                "the target must not be partial: reduce the value before it is stored"
-            )
-
 
 @irdl_op_definition
 class SegmentReduceOp(IRDLOperation):
@@ -583,11 +572,11 @@ class SegmentReduceOp(IRDLOperation):
 
     def rule(self) -> Rule:
         """A slice of the flat dimension gives partial results for every segment."""
+        if self.kind.data is Kind.AVG:
+            raise RuleError("avg exists on collectives only: sum and divide")
         return by_pattern(self, _segment_reduce(self.kind.data))
 
     def verify_(self) -> None:
-        if self.kind.data is Kind.AVG:
-            raise VerifyException("avg exists on collectives only: sum and divide")
         _check_precision(self.input, self.output, self.kind.data, self.accumulate)
         _check_offsets(self.offsets, self.output)
 
@@ -626,7 +615,7 @@ class SegmentBroadcastOp(IRDLOperation):
         return by_pattern(self, SEGMENT_BROADCAST, shape_only=frozenset((2,)))
 
     def verify_(self) -> None:
-        _require_same_elements(self.input, self.output)
+        require_same_elements(self.input, self.output)
         _check_offsets(self.offsets, self.input)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     FlatSymbolRefAttrConstr,
@@ -75,7 +77,8 @@ class DefineOp(IRDLOperation):
             properties["symbol"] = StringAttr(parser.parse_str_literal())
         position = parser.pos
         region = parser.parse_region()
-        if len(region.blocks) != 1:
+        last = region.blocks[0].last_op if len(region.blocks) == 1 else None
+        if not isinstance(last, YieldOp):
             parser.raise_error("expected a body of one block that ends in comp.yield", position)
         return cls.create(
             properties=properties,
@@ -114,8 +117,9 @@ def _check_values(word: str, shapes: tuple[Shape | None, ...], types: list[Attri
         if starred or any(len(factors) > 1 for factors in shape or ()):
             raise VerifyException("the rule of a body names each dimension once, without * or ( )")
         if rank_of(type) != (None if shape is None else len(shape)):
+            wanted = "no tensor" if shape is None else f"a tensor of {len(shape)} dimension(s)"
             raise VerifyException(
-                f"{word} {index} of its body does not have the dimensions of its rule"
+                f"{word} {index} of its body is {type}, but its rule says {wanted}"
             )
 
 
@@ -133,7 +137,8 @@ class CustomOp(IRDLOperation):
     @property
     def definition(self) -> DefineOp | None:
         """The `comp.define` of this module that it applies, or None."""
-        return _definition(self, self.callee.root_reference.data)
+        name = self.callee.root_reference.data
+        return next((op for op in _definitions(self) if op.sym_name.data == name), None)
 
     def rule(self) -> Rule:
         """What its declaration states."""
@@ -143,23 +148,25 @@ class CustomOp(IRDLOperation):
             self._check_types(define)
             return by_pattern(self, define.pattern.data)
         if (custom := declared(name)) is None:
-            known = declared_names()
+            known = sorted({op.sym_name.data for op in _definitions(self)} | set(declared_names()))
             raise RuleError(
-                f"no comp.define @{name} in the module and no custom operation of that name in Python"
-                + (f" (there are: {', '.join(known)})" if known else " (load its file with --load)")
+                f"no comp.define @{name} in the module and no custom operation of that name in Python "
+                f"(there are: {', '.join(known) or 'none'}); --load reads a file that declares some"
             )
         return by_pattern(self, custom.pattern)
 
     def _check_types(self, define: DefineOp) -> None:
+        if len(define.body.blocks) != 1:
+            return  # the definition's own check says that it has no body
         last = define.body.block.last_op
         wanted = [a.type for a in define.body.block.args]
         wanted += [a.type for a in last.operands] if last is not None else []
         given = [value.type for value in (*self.inputs, *self.outputs)]
         for index, (want, have) in enumerate(zip(wanted, given, strict=False)):
             if _element_and_static(want) != _element_and_static(have, want):
-                raise RuleError(
-                    f"value {index} has the type {have}, which does not fit {want} of its definition"
-                )
+                place = index - len(self.inputs)
+                which = f"operand {index}" if place < 0 else f"result {place}"
+                raise RuleError(f"{which} is {have}, which does not fit {want} of its definition")
 
 
 def _element_and_static(type: Attribute, like: Attribute | None = None) -> Attribute:
@@ -175,11 +182,9 @@ def _element_and_static(type: Attribute, like: Attribute | None = None) -> Attri
     return TensorType(tensor.element_type, shape)
 
 
-def _definition(op: Operation, name: str) -> DefineOp | None:
+def _definitions(op: Operation) -> Iterator[DefineOp]:
+    """The custom operations that the module of an operation declares."""
     while (parent := op.parent_op()) is not None:
         op = parent
     if isinstance(op, ModuleOp):
-        for candidate in op.ops:
-            if isinstance(candidate, DefineOp) and candidate.sym_name.data == name:
-                return candidate
-    return None
+        yield from (candidate for candidate in op.ops if isinstance(candidate, DefineOp))

@@ -23,9 +23,9 @@ from xdsl.dialects.tensor import DimOp, SplatOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from coconet_ir.analysis.dist import Kind
+from coconet_ir.analysis.dist import Cut, Dist, Kind, Root
 from coconet_ir.dialects.arith import Arith, ExtFOp, IndexCastOp, SIToFPOp, TruncFOp
-from coconet_ir.dialects.attributes import as_tensor, sizes_of, with_element
+from coconet_ir.dialects.attributes import as_tensor, dist_of, sizes_of, with_dist, with_element
 from coconet_ir.dialects.comp import (
     BroadcastOp,
     MeanOp,
@@ -35,6 +35,7 @@ from coconet_ir.dialects.comp import (
     SoftmaxOp,
 )
 from coconet_ir.dialects.elements import default_accumulate, element_of
+from coconet_ir.dialects.layout import RelaxOp
 from coconet_ir.dialects.math import Math
 from coconet_ir.dialects.tensor import Tensor as TensorDialect
 
@@ -96,8 +97,25 @@ class _Steps:
         return self.add(SplatOp(scalar, sizes, type))
 
     def spread(self, value: Tensor, dims: Sequence[int], like: Tensor) -> Tensor:
-        """The value repeated to the shape and layout of `like`."""
-        return self.add(BroadcastOp(value, dims, like=like, type=like.type))
+        """The value repeated to the shape of `like`, its new dimensions cut as those are."""
+        have, wanted = dist_of(value.type), dist_of(like.type)
+        cuts = [Cut(cut.axes, dims[cut.dim], cut.unit) for cut in have.cuts]
+        cuts += [cut for cut in wanted.cuts if cut.dim not in dims]
+        type = with_element(like.type, element_of(value.type))
+        type = with_dist(type, Dist.of(cuts, have.states))
+        return self.add(BroadcastOp(value, dims, like=like, type=type))
+
+    def product(self, one: Tensor, other: Tensor) -> Tensor:
+        """The product of two tensors, one of which may be local or rooted where the other is replicated."""
+        return self.add(MulfOp(self._relaxed(one, other), self._relaxed(other, one)))
+
+    def _relaxed(self, value: Tensor, like: Tensor) -> Tensor:
+        have = dist_of(value.type)
+        for axis, state in dist_of(like.type).states:
+            if axis not in have.by_axis:
+                roots = [state.coordinate] if isinstance(state, Root) else None
+                value = self.add(RelaxOp(value, [axis], roots))
+        return value
 
 
 def decompose(op: Operation) -> list[Operation] | None:
@@ -165,7 +183,7 @@ def _rms_norm(op: Operation, steps: _Steps) -> Tensor:
     root = steps.add(SqrtOp(steps.add(AddfOp(mean, steps.splat(eps, mean)))))
     scaled = steps.add(DivfOp(wide, steps.spread(root, range(last), wide)))
     weight = steps.convert(op.weight, steps.accumulate)
-    return steps.add(MulfOp(scaled, steps.spread(weight, [last], wide)))
+    return steps.product(scaled, steps.spread(weight, [last], wide))
 
 
 def _rank(value: Tensor) -> int:

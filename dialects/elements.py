@@ -13,7 +13,8 @@ from xdsl.dialects.builtin import (
     IntegerType,
     f32,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.analysis.dist import Kind
 from coconet_ir.dialects.attributes import as_tensor
@@ -36,6 +37,16 @@ def element_of(type: Attribute) -> Attribute:
 def is_float(element: Attribute) -> bool:
     """Whether this is a floating-point element."""
     return isinstance(element, AnyFloat)
+
+
+def require_same_elements(*values: SSAValue) -> None:
+    """Raises `VerifyException` when tensors differ in their elements."""
+    elements = [element_of(value.type) for value in values]
+    if len(set(elements)) > 1:
+        raise VerifyException(
+            f"its tensors must have one element type, not {' and '.join(map(str, elements))}: cast before or "
+            "after"
+        )
 
 
 def default_accumulate(element: Attribute) -> Attribute:

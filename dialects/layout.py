@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
@@ -47,7 +48,15 @@ from coconet_ir.analysis.notation import (
     Transition,
 )
 from coconet_ir.analysis.rules import OWN_RULE, pointwise, rank_of
-from coconet_ir.dialects.attributes import AxesAttr, DistAttr, dist_of, with_dist
+from coconet_ir.dialects.attributes import (
+    AxesAttr,
+    DistAttr,
+    axes_text,
+    dist_of,
+    parse_natural,
+    with_dist,
+)
+from coconet_ir.dialects.elements import require_same_elements
 from coconet_ir.dialects.syntax import MaybeRoots, Over, integers, numbers
 
 
@@ -85,7 +94,7 @@ def coordinates_for(axes: AxesAttr, roots: DenseArrayBase) -> tuple[int, ...]:
     found = numbers(roots)
     if len(found) != len(axes.data):
         raise RuleError(
-            f"{len(axes.data)} axes need as many root coordinates, but {len(found)} are given"
+            f"root {list(found)} does not fit {axes_text(axes.data)}: give one coordinate an axis"
         )
     if min(found) < 0:
         raise RuleError(f"root {min(found)} is out of range: coordinates start at 0")
@@ -131,11 +140,12 @@ class MeshOp(IRDLOperation):
             if word in sizes:
                 parser.raise_error(f"axis '{word}' is named twice")
             parser.parse_punctuation("=", " after the name of an axis")
-            sizes[word] = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            sizes[word] = parse_natural(parser)
 
+        position = parser.pos
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, axis)
         if not sizes:
-            parser.raise_error("a mesh needs at least one axis, for example (dp = 1)")
+            parser.raise_error("a mesh needs at least one axis, for example (dp = 8)", position)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         op = cls(name.data, sizes)
         if attributes is not None:
@@ -157,6 +167,23 @@ class MeshOp(IRDLOperation):
                 raise VerifyException(f"axis '{axis}' has {size} ranks; it must have at least 1")
 
 
+class MovingOp(IRDLOperation, ABC):
+    """What operations share that only move or keep the elements of one tensor, over some axes."""
+
+    axes = prop_def(AxesAttr)
+    input = operand_def(TensorType)
+    output = result_def(TensorType)
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(Pure(), OWN_RULE)
+
+    @abstractmethod
+    def rule(self) -> Rule:
+        """What happens to the layout along the axes. Raises `RuleError` when an attribute is out of range."""
+
+    def verify_(self) -> None:
+        require_same_elements(self.input, self.output)
+
+
 class SliceFolds(HasCanonicalizationPatternsTrait):
     """slice(all_gather x) = x; slices of splats and constants."""
 
@@ -168,16 +195,12 @@ class SliceFolds(HasCanonicalizationPatternsTrait):
 
 
 @irdl_op_definition
-class SliceOp(IRDLOperation):
+class SliceOp(MovingOp):
     """Keep of a replicated tensor the block that each rank of the axes owns; nothing is sent."""
 
     name = "layout.slice"
-    input = operand_def(TensorType)
-    axes = prop_def(AxesAttr)
     dim = prop_def(IntegerAttr.constr(i64))
     unit = opt_prop_def(IntegerAttr.constr(i64))
-    output = result_def(TensorType)
-    irdl_options = (ParsePropInAttrDict(),)
     custom_directives = (Over,)
     assembly_format = (
         "$input custom<Over>($axes) `dim` $dim attr-dict `:` type($input) `->` type($output)"
@@ -204,21 +227,16 @@ class SliceOp(IRDLOperation):
 
 
 @irdl_op_definition
-class RelaxOp(IRDLOperation):
+class RelaxOp(MovingOp):
     """Forget that ranks agree: a replicated tensor becomes local or rooted, a partial one local; nothing is sent."""
 
     name = "layout.relax"
-    input = operand_def(TensorType)
-    axes = prop_def(AxesAttr)
     roots = opt_prop_def(DenseArrayBase.constr(i64))
-    output = result_def(TensorType)
-    irdl_options = (ParsePropInAttrDict(),)
     custom_directives = (Over, MaybeRoots)
     assembly_format = (
         "$input custom<Over>($axes) custom<MaybeRoots>($roots) attr-dict `:` "
         "type($input) `->` type($output)"
     )
-    traits = traits_def(Pure(), OWN_RULE)
 
     def __init__(self, input: SSAValue, axes: Sequence[str], roots: Sequence[int] | None = None):
         """Raises `Refused` when an axis cannot be relaxed."""

@@ -25,7 +25,6 @@ from xdsl.irdl.declarative_assembly_format import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.analysis.notation import (
     ANY_REDUCTION,
@@ -37,7 +36,7 @@ from coconet_ir.analysis.notation import (
 )
 from coconet_ir.analysis.rules import OWN_RULE
 from coconet_ir.dialects.attributes import RuleAttr, sizes_of
-from coconet_ir.dialects.elements import element_of
+from coconet_ir.dialects.elements import require_same_elements
 
 Sizes = tuple[int | None, ...]
 """The extents of a tensor, None where not static."""
@@ -79,8 +78,7 @@ class ReshapeOp(IRDLOperation):
         return _reshape_rule(self.pattern.data, _sizes(self.input.type), _sizes(self.output.type))
 
     def verify_(self) -> None:
-        if element_of(self.input.type) != element_of(self.output.type):
-            raise VerifyException("a reshape keeps the element type: cast before or after")
+        require_same_elements(self.input, self.output)
 
 
 def _sizes(type: Attribute) -> Sizes:
@@ -129,16 +127,24 @@ def _known_factors(*sides: tuple[Shape, Sizes]) -> dict[str, int]:
     for shape, sizes in sides:
         for factors, size in zip(shape, sizes, strict=True):
             _solve(factors, size, known)
-    for shape, _ in sides:
-        for factors in shape:
-            unknown = [name for name in factors if name not in known]
-            alone = {f[0] for s, _ in sides for f in s if len(f) == 1}
-            if len(unknown) > 1 and any(name not in alone for name in unknown):
-                raise RuleError(
-                    f"the product ({' '.join(factors)}) has more than one factor of unknown size: make all "
-                    "but one static"
-                )
+    for factors in sides[0][0]:
+        if len(factors) > 1:
+            _check_solvable(factors, known)
     return known
+
+
+def _check_solvable(factors: tuple[str, ...], known: dict[str, int]) -> None:
+    """A product of the operand must tell the size of each of its factors."""
+    unknown = [name for name in factors if name not in known]
+    if len(unknown) > 1:
+        raise RuleError(
+            f"the product ({' '.join(factors)}) has more than one factor of unknown size: make all but one "
+            "static"
+        )
+    if unknown and 0 in (known.get(name) for name in factors):
+        raise RuleError(
+            f"the product ({' '.join(factors)}) is 0 whatever '{unknown[0]}' is: make that one static too"
+        )
 
 
 def _solve(factors: tuple[str, ...], size: int | None, known: dict[str, int]) -> None:
@@ -152,6 +158,8 @@ def _solve(factors: tuple[str, ...], size: int | None, known: dict[str, int]) ->
     if not unknown and product != size:
         raise RuleError(f"({' '.join(factors)}) is {product}, but its dimension is {size}")
     if len(unknown) == 1:
+        if product == size == 0:
+            return
         if product == 0 or size % product:
             raise RuleError(
                 f"({' '.join(factors)}) is {size}, which the other factors ({product}) do not divide"

@@ -19,7 +19,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from coconet_ir.dialects.attributes import AxesAttr, KindAttr, axes_text, parse_kind
+from coconet_ir.dialects.attributes import AxesAttr, KindAttr, axes_text, parse_kind, parse_natural
 
 
 def integers(values: Sequence[int]) -> DenseArrayBase[I64]:
@@ -47,10 +47,7 @@ def parse_axes(parser: Parser) -> AxesAttr:
 def parse_integers(parser: Parser) -> DenseArrayBase[I64]:
     """Parse `[0, 2]` of non-negative numbers."""
     return integers(
-        parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE,
-            lambda: parser.parse_integer(allow_boolean=False, allow_negative=False),
-        )
+        parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_natural(parser))
     )
 
 
@@ -124,8 +121,10 @@ class MaybeRoots(CustomDirective):
 
 
 def _parse_roots(parser: Parser) -> DenseArrayBase[I64]:
-    number = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
-    return parse_integers(parser) if number is None else integers([number])
+    several = parser.parse_optional_comma_separated_list(
+        parser.Delimiter.SQUARE, lambda: parse_natural(parser)
+    )
+    return integers([parse_natural(parser)] if several is None else several)
 
 
 def _print_roots(

@@ -17,10 +17,10 @@ from coconet_ir.analysis.inference import align, propagate
 from coconet_ir.analysis.rules import LAYOUT_OF, is_uninferred, makes_freely, operand_dists, rule_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import DistAttr, axes_text, dist_of, with_dist
-from coconet_ir.dialects.coll import RegionOp
 from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.dialects.folds import lay, remade
-from coconet_ir.passes.views import views
+from coconet_ir.dialects.regions import RegionOp
+from coconet_ir.passes.views import view_name, views
 from coconet_ir.schedule.remarks import Refused, Remark, emit, location_of
 from coconet_ir.schedule.selection import Names, called, functions
 from coconet_ir.xdsl_compat import set_type
@@ -160,7 +160,7 @@ class _Inference:
             made = views(value, dist)
         for op in made:
             op.location = reader.location
-            op.results[0].name_hint = self.names.fresh(f"{called(value)}_slice")
+            op.results[0].name_hint = self.names.fresh(view_name(op, called(value)))
             self.inserted[op.name] += 1
         block.insert_ops_before(made, reader)
         return self.made.setdefault((value, dist, block), made[-1].results[0])

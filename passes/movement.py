@@ -14,7 +14,7 @@ from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.dialects.folds import lay, remade
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.dialects.syntax import numbers
-from coconet_ir.passes.views import views
+from coconet_ir.passes.views import view_name, views
 from coconet_ir.schedule.selection import Names, called
 
 
@@ -104,7 +104,7 @@ class _Parts:
     def _place(self, value: SSAValue, made: list[Operation]) -> SSAValue:
         """Put what was made from a value behind its definition, in order."""
         for op in made:
-            op.results[0].name_hint = self.names.fresh(f"{called(value)}_slice")
+            op.results[0].name_hint = self.names.fresh(view_name(op, called(value)))
         for op in made if isinstance(value.owner, Block) else reversed(made):
             self._insert_after(op, value)
         return made[-1].results[0]

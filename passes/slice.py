@@ -17,7 +17,13 @@ from coconet_ir.dialects.attributes import axes_text, dist_of
 from coconet_ir.dialects.coll import AllGatherOp
 from coconet_ir.dialects.layout import SliceOp
 from coconet_ir.schedule.remarks import Reason, Refused, Remark
-from coconet_ir.schedule.rewriting import applied, declined, rewrite_in, rewrite_selected
+from coconet_ir.schedule.rewriting import (
+    applied,
+    check_axes,
+    declined,
+    rewrite_in,
+    rewrite_selected,
+)
 from coconet_ir.schedule.selection import Names, name_of
 
 
@@ -57,6 +63,7 @@ class SlicePass(ModulePass):
             raise IRError(f"unit={self.unit} is out of range: a unit is at least 1 element", target)
         if len(set(self.over)) != len(self.over):
             raise IRError(f"over={','.join(self.over)} names an axis twice", target)
+        check_axes(func, self.over, target)
         try:
             self._check(value, rank)
             return _slice(func, target, value, self)

@@ -9,20 +9,29 @@ from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
 
 
+def view_name(op: Operation, base: str) -> str:
+    """What the result of a view of the value named `base` is called: a relax `N_relax`, any other `N_slice`."""
+    return f"{base}_relax" if isinstance(op, RelaxOp) else f"{base}_slice"
+
+
 def views(value: SSAValue, dist: Dist) -> list[Operation]:
     """New operations, the last of which gives `value` the layout `dist`; none if it has it already.
 
     Raises `LayoutError` when slicing and relaxing replicated axes does not lead there.
     """
+    have = dist_of(value.type)
+    new = [entry for entry in dist.states if entry not in have.states]
+    # A relax of a partial value would change its meaning.
+    if any(axis in have.by_axis for axis, _ in new):
+        raise LayoutError(f"a value that is {have} cannot be seen as {dist}")
     made: list[Operation] = []
     for cut in dist.cuts:
-        have = dist_of(value.type).by_dim.get(cut.dim)
-        missing = cut.axes[len(have.axes) if have else 0 :]
+        old = dist_of(value.type).by_dim.get(cut.dim)
+        missing = cut.axes[len(old.axes) if old else 0 :]
         if missing:
             part = SliceOp(value, missing, cut.dim, cut.unit)
             made.append(part)
             value = part.output
-    new = [entry for entry in dist.states if entry not in dist_of(value.type).states]
     loose = [axis for axis, state in new if isinstance(state, Local)]
     rooted = [(axis, state.coordinate) for axis, state in new if isinstance(state, Root)]
     if loose:
@@ -34,5 +43,5 @@ def views(value: SSAValue, dist: Dist) -> list[Operation]:
     if dist_of(value.type) != dist:
         for op in reversed(made):
             op.erase()
-        raise LayoutError(f"a value that is {dist_of(value.type)} cannot be seen as {dist}")
+        raise LayoutError(f"a value that is {have} cannot be seen as {dist}")
     return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from types import NoneType, UnionType
@@ -23,6 +24,10 @@ UPSTREAM_PASSES = ("canonicalize", "cse", "dce")
 """The passes of xDSL that make sense on programs of this project."""
 
 
+_SPACE = re.compile(r'("[^"]*")|(?<=,)\s+')
+"""White space after a comma, so that a pipeline can be written over several lines; group 1 is a string."""
+
+
 def available_passes() -> Passes:
     """The project's passes and `UPSTREAM_PASSES`."""
     from xdsl.transforms import get_all_passes as get_upstream_passes
@@ -40,7 +45,7 @@ def parse_passes(spec: str, available: Passes) -> tuple[ModulePass, ...]:
     option, and a value of the wrong type.
     """
     try:
-        specs = list(parse_pipeline(spec))
+        specs = list(parse_pipeline(_SPACE.sub(r"\1", spec.strip())))
     except ArgSpecParseError as error:
         reason = str(error).strip().splitlines()[-1].strip()
         raise IRError(f"pipeline '{spec}': {reason}") from None

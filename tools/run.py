@@ -53,7 +53,7 @@ def main(args: Sequence[str] | None = None) -> int:
             session.fail("interrupted")
         return 130
     except Exception as error:
-        message = render(diagnose(error) or [_internal_error(error)])
+        message = render(_diagnostics(error))
         if session is not None:
             session.fail(message)
         print(message, file=sys.stderr)
@@ -284,6 +284,12 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+
+
+def _diagnostics(error: Exception) -> list[Diagnostic]:
+    if isinstance(error, MemoryError):
+        return [Diagnostic("error", f"the run needs more memory than there is: {error}")]
+    return diagnose(error) or [_internal_error(error)]
 
 
 def _internal_error(error: Exception) -> Diagnostic:

@@ -333,7 +333,8 @@ def _take(dist: Dist, axes: tuple[str, ...], takes: Takes) -> Dist:
                 "replicated" if entry is None else entry.state if isinstance(entry, Cut) else entry
             )
             raise Refused(
-                Reason.OWN_AXES, f"axis '{axis}' is {have} in the operand; {_needs(takes, place)}"
+                Reason.OWN_AXES,
+                f"axis '{axis}' is {have} in the operand, but {_needs(takes, place)}: {_fix(takes, entry)}",
             )
     return dist.without(axes)
 
@@ -359,16 +360,13 @@ def _fits(takes: Takes, entry: Cut | State | None, place: int) -> bool:
 def _needs(takes: Takes, place: int) -> str:
     match takes:
         case Reducible(Kind.AVG):
-            return "avg needs local"
+            return "an avg over it needs local"
         case Reducible(kind):
-            return (
-                f"a {kind} over it needs local or partial({kind}): reducing what every rank has alike "
-                "counts it once a rank, so say so with layout.relax if that is meant"
-            )
+            return f"a {kind} over it needs local or partial({kind})"
         case Everywhere():
-            return "it must be replicated there: gather or reduce it first"
+            return "it must be replicated there"
         case Loose():
-            return "it must be local there (layout.relax makes a replicated value local)"
+            return "it must be local there"
         case Relaxable(True):
             return "only a replicated or partial value can be relaxed to local"
         case Relaxable(_):
@@ -377,6 +375,27 @@ def _needs(takes: Takes, place: int) -> str:
             return f"a broadcast needs local or root({coordinates[place]})"
         case Sliced():
             return "it must be sliced there"
+
+
+def _fix(takes: Takes, entry: Cut | State | None) -> str:
+    """What would make an operand that is `entry` along an axis one that is taken."""
+    match entry:
+        case None if isinstance(takes, Broadcastable):
+            return "every rank has it already"
+        case None if isinstance(takes, Reducible):
+            return "every rank has the same, which would count once a rank (layout.relax, if that is meant)"
+        case None:
+            return "use layout.relax first"
+        case Cut():
+            return "gather it first"
+        case Root(coordinate):
+            return f"broadcast it from {coordinate} first"
+        case Partial(kind):
+            return (
+                f"reduce it by {kind} first, or use layout.relax if the unreduced values are meant"
+            )
+        case Local():
+            return "reduce it or broadcast it first"
 
 
 def _give(dist: Dist, axes: tuple[str, ...], gives: Gives) -> Dist:

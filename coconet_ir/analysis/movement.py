@@ -347,7 +347,8 @@ def _check(plan: Movement, chosen: set[Operation] | None) -> None:
     for op in chosen or ():
         if op not in plan.moved and op not in plan.decomposed:
             refused = plan.stops.get(op) or Refused(
-                Reason.NOTHING_TO_MOVE, "it reads nothing that moves; name the operations in between too"
+                Reason.NOTHING_TO_MOVE,
+                "it reads nothing that moves; name the operations in between too",
             )
             raise Refused(refused.reason, f"'{label_of(op)}' cannot move: {refused.message}")
     if not plan.moved and not plan.folded:

@@ -220,7 +220,7 @@ def _instantiate(
             or stars.setdefault(star or "", count) != count
         ):
             raise RuleError(
-                f"operand {index} must have the dimensions {_shape_text(shape)}, not {rank}"
+                f"operand {index} must have the dimensions {_shape_text(shape)}, but it has {rank}"
             )
 
     def expand(shape: Shape | None) -> Shape | None:

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 
-from coconet_ir.analysis.dist import Dist, Kind
+from coconet_ir.analysis.dist import Dist, Kind, Partial
 from coconet_ir.analysis.inference import accepts, propagate
 from coconet_ir.analysis.notation import Pattern, Rule, RuleError, Shape
 from coconet_ir.dialects.attributes import as_tensor, dist_of, sizes_of
@@ -162,7 +162,10 @@ def layout_problem(rule: Rule, op: Operation) -> str | None:
     if (index := accepts(rule, expected, actual)) is None:
         return None
     which = "its result" if len(actual) == 1 else f"result {index}"
-    return f"{which} has the layout {actual[index]}, but the operands make it {expected[index]}"
+    problem = f"{which} has the layout {actual[index]}, but the operands make it {expected[index]}"
+    if actual[index].has(Partial) and not expected[index].has(Partial):
+        return f"{problem}; what ranks have alike is not partial, so use it after the reduction"
+    return problem
 
 
 def in_uninferred_function(op: Operation) -> bool:
@@ -203,6 +206,8 @@ def _sizes_problem(rule: Rule, op: Operation) -> str | None:
         for index, (shape, value) in enumerate(zip(shapes, values, strict=True)):
             if shape is None:
                 continue
+            if (rank := rank_of(value.type)) != len(shape):
+                return f"{kind} {index} must have {len(shape)} dimension(s), not {rank}"
             for dim, (factors, size) in enumerate(zip(shape, sizes_of(value.type), strict=True)):
                 if size == DYNAMIC_INDEX or len(factors) != 1:
                     continue

@@ -22,8 +22,8 @@ from coconet_ir.dialects.attributes import sizes_of
 Place = tuple[SSAValue, int]
 """A dimension of a value."""
 
-Extent = int | tuple[Place, ...]
-"""A static size, or the product of classes of unknown size, each given by its representative."""
+Extent = tuple[int, tuple[Place, ...]]
+"""A static factor, and classes of unknown size to multiply it by, each given by its representative."""
 
 
 class Shapes:
@@ -51,30 +51,29 @@ class Shapes:
                 self._tie_splat(op)
 
     def extent(self, place: Place) -> Extent:
-        """The size of a dimension: a number, or the classes whose sizes it multiplies."""
+        """The size of a dimension."""
+        return self._extent(place, frozenset())
+
+    def elements(self, value: SSAValue) -> Extent:
+        """The number of elements of a tensor."""
+        places = [(value, dim) for dim in range(rank_of(value.type) or 0)]
+        return self._product(places, frozenset())
+
+    def _extent(self, place: Place, within: frozenset[Place]) -> Extent:
+        """The size of a dimension that is a factor of the classes `within`, which may be its factors again."""
         root = self._find(place)
         if (size := self._static.get(root)) is not None:
-            return size
-        if (factors := self._products.get(root)) is None:
-            return (root,)
-        known, unknown = 1, list[Place]()
-        for factor in factors:
-            part = self.extent(factor)
-            if isinstance(part, int):
-                known *= part
-            else:
-                unknown += part
-        return tuple(sorted(unknown, key=self.label)) if known == 1 else (root,)
+            return size, ()
+        if root in within or (factors := self._products.get(root)) is None:
+            return 1, (root,)
+        return self._product(factors, within | {root})
 
-    def elements(self, value: SSAValue) -> tuple[int, tuple[Place, ...]]:
-        """The number of elements of a tensor: a static factor and classes of unknown size."""
+    def _product(self, places: Iterable[Place], within: frozenset[Place]) -> Extent:
         known, unknown = 1, list[Place]()
-        for dim in range(rank_of(value.type) or 0):
-            part = self.extent((value, dim))
-            if isinstance(part, int):
-                known *= part
-            else:
-                unknown += part
+        for place in places:
+            factor, classes = self._extent(place, within)
+            known *= factor
+            unknown += classes
         return known, tuple(sorted(unknown, key=self.label))
 
     def label(self, place: Place) -> str:
@@ -119,7 +118,14 @@ class Shapes:
             self._tie_values(shapes, values, first, products)
         for place, factors in products:
             if all(name in first for name in factors):
-                self._products.setdefault(self._find(place), tuple(first[name] for name in factors))
+                self._tie_product(place, tuple(first[name] for name in factors))
+
+    def _tie_product(self, place: Place, factors: tuple[Place, ...]) -> None:
+        """Note that a dimension is a product; if it was one before, one unknown factor of each is the same."""
+        before, after = self.extent(place), self._product(factors, frozenset())
+        if before[0] == after[0] and len(before[1]) == len(after[1]) == 1:
+            self._tie(before[1][0], after[1][0])
+        self._products.setdefault(self._find(place), factors)
 
     def _tie_values(
         self,

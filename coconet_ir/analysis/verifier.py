@@ -12,15 +12,17 @@ from collections.abc import Iterator, Mapping
 from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.irdl import IRDLOperation
 
 from coconet_ir.analysis.dist import Partial
 from coconet_ir.analysis.rules import LAYOUT_OF, is_uninferred, rule_of
 from coconet_ir.diagnostics import IRError
+from coconet_ir.dialects import OWN
 from coconet_ir.dialects.attributes import AxesAttr, DistAttr, as_tensor, dist_of
-from coconet_ir.dialects.coll import RegionOp
 from coconet_ir.dialects.comp import DropoutOp, ReshapeOp, TransposeOp, UpdateOp
 from coconet_ir.dialects.custom import CustomOp, DefineOp
 from coconet_ir.dialects.layout import MeshOp, RelaxOp, SliceOp
+from coconet_ir.dialects.regions import RegionOp, YieldOp
 
 LEVEL = "coconet.level"
 """The module attribute that names a level below the distributed one."""
@@ -44,9 +46,15 @@ def verify_program(module: ModuleOp) -> None:
         )
     layouts = _Layouts(_the_mesh(module))
     for op in module.ops:
-        if isinstance(op, FuncOp) and op.body.blocks:
+        if isinstance(op, FuncOp):
             _check_function(op, layouts)
-        elif isinstance(op, DefineOp):
+        elif op.regions and not isinstance(op, DefineOp):
+            raise IRError(
+                "has a region: at the top stand layout.mesh, func.func and comp.define", op
+            )
+        if op.attributes:
+            _check_attributes(op)
+        if isinstance(op, DefineOp):
             # Only programs with custom operations pay for NumPy and the simulator.
             from coconet_ir.analysis.check_customs import check_definition
 
@@ -113,6 +121,8 @@ class _Layouts:
 
 
 def _check_function(func: FuncOp, layouts: _Layouts) -> None:
+    if not func.body.blocks:
+        raise IRError("has no body: nothing outside the module can be called, so give it one", func)
     if len(func.body.blocks) > 1:
         raise IRError("has several blocks: a distributed program has no control flow", func)
     uninferred = is_uninferred(func)
@@ -131,6 +141,8 @@ def _check_function(func: FuncOp, layouts: _Layouts) -> None:
         axes = op.properties.get("axes")
         if isinstance(axes, AxesAttr):
             layouts.check_axes(axes.data, op)
+        if op.attributes:
+            _check_attributes(op)
     _check_updates(func, order)
     _check_dropouts(order)
     _check_customs(order)
@@ -144,6 +156,19 @@ def _in_order(block: Block) -> Iterator[Operation]:
             yield from _in_order(op.body.block)
         elif op.regions:
             raise IRError("has a region: a distributed program has no control flow", op)
+
+
+def _check_attributes(op: Operation) -> None:
+    """An attribute that our operations do not know is an option misspelt, or one of another operation."""
+    if not isinstance(op, IRDLOperation) or op.name.split(".")[0] not in OWN:
+        return
+    for name in op.attributes:
+        if "." not in name:
+            takes = ", ".join(op.get_irdl_definition().properties)
+            raise IRError(
+                f"has no attribute '{name}'; it has {takes or 'none'} (a note of your own is 'my.{name}')",
+                op,
+            )
 
 
 def _check_signature(func: FuncOp, layouts: _Layouts, uninferred: bool) -> None:
@@ -233,7 +258,8 @@ def _check_updates(func: FuncOp, order: list[Operation]) -> None:
 def data_readers(target: SSAValue) -> Iterator[Operation]:
     """The operations that read the data of an argument, also through views of it; views themselves are none.
 
-    A view is a slice, relax, reshape or transpose. `tensor.dim` and other uses of the shape alone do not read.
+    A view is a slice, relax, reshape, transpose, or the result of a region that yields the value. `tensor.dim`
+    and other uses of the shape alone do not read.
     """
     for use in target.uses:
         op = use.operation
@@ -244,6 +270,8 @@ def data_readers(target: SSAValue) -> Iterator[Operation]:
             continue
         if isinstance(op, SliceOp | RelaxOp | ReshapeOp | TransposeOp):
             yield from data_readers(op.results[0])
+        elif isinstance(op, YieldOp) and isinstance(region := op.parent_op(), RegionOp):
+            yield from data_readers(region.outputs[use.index])
         else:
             yield op
 

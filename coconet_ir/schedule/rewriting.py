@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 
 from coconet_ir.analysis.rules import is_uninferred
 from coconet_ir.diagnostics import IRError
+from coconet_ir.dialects.layout import MeshOp
 from coconet_ir.schedule.remarks import Refused, Remark, emit, location_of
 from coconet_ir.schedule.selection import (
     find,
@@ -70,6 +71,19 @@ def check_ready(func: FuncOp) -> None:
     for op in func.body.block.ops:
         if isinstance(op, CallOp):
             raise IRError("is a call: calls are inlined before a program is rewritten", op)
+
+
+def check_axes(func: FuncOp, axes: Iterable[str], target: Operation) -> None:
+    """Raise `IRError` at `target` when an option names an axis that the mesh lacks."""
+    module = func.parent_op()
+    top = module.ops if isinstance(module, ModuleOp) else ()
+    known = next((op.axes.data for op in top if isinstance(op, MeshOp)), ())
+    for axis in axes:
+        if axis not in known:
+            raise IRError(
+                f"cannot be sliced over '{axis}': the mesh has {', '.join(known) or 'no axes'}",
+                target,
+            )
 
 
 def applied(rewrite: str, op: Operation, message: str) -> Remark:

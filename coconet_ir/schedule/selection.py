@@ -75,6 +75,11 @@ def find_argument(func: FuncOp, name: str) -> BlockArgument | None:
 
 def no_such(where: Operation, option: str, name: str, available: list[str]) -> IRError:
     """The error for a selector that matches nothing: it lists what there is."""
+    for op in where.walk():
+        if name_of(op) == name and not isinstance(op.parent_op(), FuncOp | ModuleOp):
+            return IRError(
+                "stands in a region, whose operations are not targets: inline it first", op
+            )
     listed = ", ".join(sorted(set(available))) or "none"
     return IRError(f"{option}={name} names no operation; there are: {listed}", where)
 

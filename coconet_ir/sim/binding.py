@@ -26,7 +26,7 @@ from coconet_ir.dialects.syntax import numbers
 from coconet_ir.sim.elements import Array, DType, element_name, is_float, round_to
 from coconet_ir.sim.kernels import Numbers, Unsupported, undefined
 from coconet_ir.sim.mesh import Mesh, Shape, extents, slices
-from coconet_ir.sim.sizes import Sizes, argument_names, static_shape
+from coconet_ir.sim.sizes import Sizes, argument_names
 
 MAX_RANKS = 4096
 """Most ranks of a mesh; more is taken for a mistake."""
@@ -149,7 +149,6 @@ def bind_inputs(
                 f"takes %{name} as a scalar, but its input has {arrays[name].ndim} dimension(s)",
                 func,
             )
-    sizes.check()
     return [
         _distribute(arg.type, name, arrays[name], mesh, ranks) for name, arg in arguments.items()
     ]
@@ -195,7 +194,7 @@ def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
 def _global_shape(func: FuncOp, name: str, arg: BlockArgument, array: Array, mesh: Mesh) -> Shape:
     """The shape of an argument without the leading dimensions, which must be the sizes of their axes."""
     axes = mesh.leading_axes(dist_of(arg.type))
-    rank = len(static_shape(arg) or ())
+    rank = rank_of(arg.type) or 0
     front = tuple(mesh.shape[axis] for axis in axes)
     if array.ndim != len(axes) + rank or array.shape[: len(axes)] != front:
         text = "x".join([*map(str, front), *["?"] * rank]) or "no dimensions"
@@ -230,7 +229,7 @@ def _distribute(
 
 def read_only(array: Array) -> Array:
     """A view that nobody can write through: values of a program do not change."""
-    view = array.view()
+    view = np.asarray(array).view()
     view.flags.writeable = False
     return view
 

@@ -22,10 +22,10 @@ from coconet_ir.analysis.dist import Dist
 from coconet_ir.analysis.rules import rank_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import AxesAttr, dist_of
-from coconet_ir.dialects.coll import RegionOp
 from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.dialects.custom import CustomOp, DefineOp
 from coconet_ir.dialects.decompositions import decompose
+from coconet_ir.dialects.regions import RegionOp
 from coconet_ir.sim.binding import (
     Input,
     Value,

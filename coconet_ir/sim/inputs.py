@@ -108,15 +108,22 @@ def _end_of_segments(arg: BlockArgument, sizes: Sizes) -> int | None:
 def load(path: str) -> dict[str, Array]:
     """The arrays of an `.npz` file by name. Raises `IRError` when it cannot be read."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise IRError(f"'{path}' holds one array; an .npz file with named arrays is needed")
+        loaded: object = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.lib.npyio.NpzFile):
+            raise IRError(f"'{path}' holds one array; an .npz file with named arrays is needed")
+        with loaded as file:
             arrays: dict[str, Array] = {name: file[name] for name in file.files}
             return arrays
     except OSError as error:
         raise IRError(f"cannot read '{path}': {error.strerror or error}") from None
     except (ValueError, EOFError, BadZipFile, zlib.error) as error:
         raise IRError(f"'{path}' is no .npz file of plain arrays: {error}") from None
+
+
+def _raw(array: Array) -> Array:
+    """The array as NumPy's format can keep it."""
+    known = array.dtype.kind in "fiub"
+    return array if known else np.ascontiguousarray(array).view(f"V{array.dtype.itemsize}")
 
 
 def save(path: str, arrays: Mapping[str, Array]) -> None:
@@ -128,7 +135,7 @@ def save(path: str, arrays: Mapping[str, Array]) -> None:
             with ZipFile(part, "w") as file:  # numpy.savez cannot take every name
                 for name, array in arrays.items():
                     with file.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                        np.lib.format.write_array(entry, array, allow_pickle=False)
+                        np.lib.format.write_array(entry, _raw(array), allow_pickle=False)
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -125,8 +125,3 @@ def slices(region: Region) -> tuple[slice, ...]:
 def extents(region: Region) -> Shape:
     """The shape of a region."""
     return tuple(stop - start for start, stop in region)
-
-
-def rebound(declared: Mapping[str, int], given: Mapping[str, int]) -> Mesh:
-    """The mesh of a program with some of its sizes replaced; the axes must be those of the program."""
-    return Mesh(tuple(declared), tuple({**declared, **given}[axis] for axis in declared))

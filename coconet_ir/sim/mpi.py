@@ -9,6 +9,7 @@ import hashlib
 import secrets
 import signal
 import socket
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -38,7 +39,14 @@ class Session:
         self.rank: int = self.world.Get_rank()
         self.size: int = self.world.Get_size()
         names: list[str] = self.world.allgather(MPI.Get_processor_name())
-        self._watch = Watch(self.rank, self._connections(len(set(names)) == 1))
+        try:
+            self._watch = Watch(self.rank, self._connections(len(set(names)) == 1))
+        except OSError as error:
+            print(
+                f"error: rank {self.rank} cannot be watched: {error}", file=sys.stderr, flush=True
+            )
+            self.world.Abort(1)
+            raise
 
     def _connections(self, one_machine: bool) -> dict[int, socket.socket]:
         if self.rank == 0:

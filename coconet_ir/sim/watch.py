@@ -21,6 +21,9 @@ from typing import NoReturn
 SILENCE = 15
 """Seconds after which a machine that no longer answers counts as lost."""
 
+PATIENCE = 2
+"""Seconds that the others have to print before this process ends."""
+
 CONNECTING = 60
 """Seconds that all processes have to connect."""
 
@@ -78,7 +81,7 @@ class Watch:
     def _stop(self, kind: bytes, body: bytes, sender: int) -> NoReturn:
         """End for the reason that a message gives."""
         if self._rank and (self._failing or kind == _FAILED):
-            os._exit(1)  # rank 0 has said why
+            self._leave()  # rank 0 has said why
         if kind == _FAILED:
             self._end(body.decode(errors="replace"), _FAILED)
         lost = sender if kind == _CLOSED else int(body)
@@ -86,11 +89,29 @@ class Watch:
         self._end(message, _LOST, str(lost).encode())
 
     def _end(self, message: str, kind: bytes, body: bytes = b"") -> NoReturn:
-        """Print, tell the others on rank 0, and leave without asking MPI."""
+        """Print, tell the others on rank 0, and leave."""
         self._ending.acquire()
         print(message, file=sys.stderr, flush=True)
         if self._rank == 0:
             self._tell(kind, body)
+        self._leave()
+
+    def _leave(self) -> NoReturn:
+        """End this process without asking MPI, once all have had time to print.
+
+        A launcher may kill the others as soon as one has ended. So each shuts its end down when it has
+        printed; rank 0 waits for that and ends first, which the others wait for.
+        """
+        deadline = time.monotonic() + PATIENCE
+        for connection in self._connections.values():
+            connection.settimeout(max(0.01, deadline - time.monotonic()))
+            try:
+                if self._rank:
+                    connection.shutdown(socket.SHUT_WR)
+                while connection.recv(1 << 16):
+                    pass
+            except OSError:  # it is gone
+                time.sleep(0.1)
         os._exit(1)
 
     def _tell(self, kind: bytes, body: bytes = b"") -> None:

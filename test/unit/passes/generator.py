@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
     FloatAttr,
@@ -107,7 +108,7 @@ def element(value: SSAValue) -> Attribute:
 
 def tensor(of: Attribute, dims: Dims, dist: Dist = REPLICATED) -> Attribute:
     """The type of a tensor."""
-    shape = [size if isinstance(size, int) else -1 for size in dims]
+    shape = [size if isinstance(size, int) else DYNAMIC_INDEX for size in dims]
     return with_dist(TensorType(of, shape), dist)
 
 
@@ -131,13 +132,21 @@ class Generator:
     def __init__(self, rng: random.Random):
         self.rng = rng
         self.axes = tuple("abc"[: rng.choice((1, 1, 2, 2, 3))])
-        self.block = Block()
+        self.end: Operation = ReturnOp()
+        self.block = Block([self.end])
+        self.func = FuncOp("f", ((), ()), Region(self.block))
+        self.module = parse_program(make_context(), SILU, "silu.mlir")
+        self.module.body.block.add_ops(
+            [layout.MeshOp("mesh", dict.fromkeys(self.axes, 2)), self.func]
+        )
         self.values: list[Value] = []
         self.arguments: dict[str, Dims] = {}
         self.state: dict[str, Attribute] = {}
         self.offsets: dict[str, Dim] = {}
         self.least = dict.fromkeys(self.axes, 1)
         self.updated: set[SSAValue] = set()
+        self.moved: set[SSAValue] = set()
+        """What collectives made, and what was computed from that."""
         self.count = 0
         self.seed: SSAValue = self.scalar_argument(i64)
         self.factor: SSAValue = self.scalar_argument(f32)
@@ -164,7 +173,9 @@ class Generator:
         self.values.append(value)
         return value
 
-    def layout(self, rank: int, states: Sequence[str] = ("cut", "local", "local", "none", "none", "root")) -> Dist:
+    def layout(
+        self, rank: int, states: Sequence[str] = ("cut", "local", "local", "none", "none", "root")
+    ) -> Dist:
         """A random layout without partial axes."""
         cuts: dict[int, list[str]] = {}
         found: list[tuple[str, State]] = []
@@ -194,6 +205,8 @@ class Generator:
         usable = [v for v in self.values if v.source not in self.updated and fits(v)]
         if not usable:
             raise Unfit
+        if self.rng.random() < 0.6:
+            usable = [v for v in usable if v.ssa in self.moved] or usable
         return self.rng.choice(usable[-6:] if self.rng.random() < 0.7 else usable)
 
     def float_value(self, least: int = 0) -> Value:
@@ -201,15 +214,18 @@ class Generator:
 
     def number(self, value: int) -> SSAValue:
         op = arith.ConstantOp(IntegerAttr(value, IndexType()))
-        self.block.add_op(op)
+        self.put(op)
         return op.result
+
+    def put(self, op: Operation) -> None:
+        self.block.insert_op_before(op, self.end)
 
     def sizes(self, value: Value) -> list[SSAValue]:
         """The extents of the dimensions of a value that are not static."""
         found: list[SSAValue] = []
         for index, size in enumerate(value.dims):
             if not isinstance(size, int):
-                self.block.add_op(op := DimOp(value.ssa, self.number(index)))
+                self.put(op := DimOp(value.ssa, self.number(index)))
                 found.append(op.result)
         return found
 
@@ -222,6 +238,7 @@ class Generator:
         of: Attribute,
         dims: Dims,
         source: SSAValue | None = None,
+        /,
         **properties: Attribute | None,
     ) -> Value:
         """Add an operation if its rule takes the layouts of its operands, some of them sliced or relaxed for it."""
@@ -234,7 +251,9 @@ class Generator:
         if rule is None:
             raise TypeError(kind)
         try:
-            need = align(rule, operand_dists(op)) if self.rng.random() < 0.7 else operand_dists(op)
+            need = operand_dists(op)
+            if rule.uniform or self.rng.random() < 0.7:
+                need = align(rule, need)
             (result,) = propagate(rule, need)
             for index, dist in enumerate(need):
                 new = views(op.operands[index], dist)
@@ -256,14 +275,18 @@ class Generator:
 
     def add(self, ops: Sequence[Operation], dims: Dims, source: SSAValue | None = None) -> Value:
         for op in ops:
-            op.verify()
             op.results[0].name_hint = self.name("v")
-            self.block.add_op(op)
+            self.put(op)
+            op.verify()
+            if op.name.startswith("coll.") or self.moved.intersection(op.operands):
+                self.moved.update(op.results)
         value = Value(ops[-1].results[0], dims, source)
         self.values.append(value)
         return value
 
-    def collective(self, kind: type[Operation], value: Value, **properties: Attribute | None) -> Value:
+    def collective(
+        self, kind: type[Operation], value: Value, /, **properties: Attribute | None
+    ) -> Value:
         return self.emit(kind, [value.ssa], value.element, value.dims, **properties)
 
     def step(self) -> None:
@@ -277,10 +300,15 @@ class Generator:
         local = [axis for axis, s in value.dist.states if isinstance(s, Local)]
         own = self.rng.choice([axes for axes in (partial, local) if axes])
         axes = self.rng.sample(own, self.rng.randint(1, len(own)))
-        reduction = value.dist.partial_kind or self.rng.choice((Kind.SUM, Kind.SUM, Kind.AVG, Kind.MAX, Kind.MIN))
+        reduction = value.dist.partial_kind or self.rng.choice(
+            (Kind.SUM, Kind.SUM, Kind.AVG, Kind.MAX, Kind.MIN)
+        )
         if reduction is Kind.AVG and value.element == i32:
             raise Unfit
-        properties: dict[str, Attribute] = {"kind": KindAttr(reduction), "axes": AxesAttr(tuple(axes))}
+        properties: dict[str, Attribute] = {
+            "kind": KindAttr(reduction),
+            "axes": AxesAttr(tuple(axes)),
+        }
         if self.rng.random() < 0.3 and value.element == f32:
             properties["wire"] = bf16
         if self.rng.random() < 0.3 and value.element != i32:
@@ -302,8 +330,11 @@ class Generator:
         self.collective(coll.AllGatherOp, value, axes=AxesAttr(cut.axes[-inner:]))
 
     def broadcast_root(self) -> None:
-        value = self.pick(lambda v: v.dist.has(Root) or v.dist.has(Local))
-        axis, state = self.rng.choice([e for e in value.dist.states if not isinstance(e[1], Partial)] or [("", None)])
+        local = self.rng.random() < 0.2
+        value = self.pick(lambda v: v.dist.has(Root) or (local and v.dist.has(Local)))
+        axis, state = self.rng.choice(
+            [e for e in value.dist.states if not isinstance(e[1], Partial)] or [("", None)]
+        )
         if state is None:
             raise Unfit
         root = state.coordinate if isinstance(state, Root) else self.root(axis)
@@ -369,7 +400,7 @@ class Generator:
         other = self.pick(lambda v: v.dims == value.dims and v.element == value.element)
         if value.dist != other.dist or value.dist.has(Partial):
             raise Unfit
-        self.block.add_op(test := CmpfOp(value.ssa, other.ssa, "olt"))
+        self.put(test := CmpfOp(value.ssa, other.ssa, "olt"))
         test.result.name_hint = self.name("v")
         self.add([SelectOp(test, value.ssa, other.ssa)], value.dims)
 
@@ -389,9 +420,13 @@ class Generator:
         batched = len(value.dims) > 2 and self.rng.random() < 0.5
         dims: Dims = (*front[:-1], k, self.dim()) if batched else (k, self.dim())
         try:
-            other = self.pick(lambda v: v.element == value.element and v.dims[:-1] == dims[:-1] and v.dims != ())
+            other = self.pick(
+                lambda v: v.element == value.element and v.dims[:-1] == dims[:-1] and v.dims != ()
+            )
         except Unfit:
-            other = self.argument(value.element, dims, self.layout(len(dims), ("cut", "none", "none")))
+            other = self.argument(
+                value.element, dims, self.layout(len(dims), ("cut", "none", "none"))
+            )
         accumulate = self.rng.choice((None, f32 if value.element != f64 else f64))
         self.emit(
             comp.MatmulOp,
@@ -424,13 +459,19 @@ class Generator:
 
     def spread(self) -> None:
         like = self.float_value(1)
-        dims = sorted(self.rng.sample(range(len(like.dims)), self.rng.randint(0, len(like.dims) - 1)))
+        dims = sorted(
+            self.rng.sample(range(len(like.dims)), self.rng.randint(0, len(like.dims) - 1))
+        )
         wanted = tuple(like.dims[d] for d in dims)
         try:
             value = self.pick(lambda v: v.dims == wanted and v.element == like.element)
         except Unfit:
-            value = self.argument(like.element, wanted, self.layout(len(wanted), ("cut", "none", "none")))
-        self.emit(comp.BroadcastOp, [value.ssa, like.ssa], like.element, like.dims, dims=integers(dims))
+            value = self.argument(
+                like.element, wanted, self.layout(len(wanted), ("cut", "none", "none"))
+            )
+        self.emit(
+            comp.BroadcastOp, [value.ssa, like.ssa], like.element, like.dims, dims=integers(dims)
+        )
 
     def reshape(self) -> None:
         value = self.pick(lambda v: len(v.dims) > 0)
@@ -442,7 +483,11 @@ class Generator:
             before[at] = after[at] = "(h e)"
             after[at] = "h, e"
             dims: Dims = (*value.dims[:at], *size, *value.dims[at + 1 :])
-        elif at + 1 < len(value.dims) and isinstance(size, str) and isinstance(inner := value.dims[at + 1], int):
+        elif (
+            at + 1 < len(value.dims)
+            and isinstance(size, str)
+            and isinstance(inner := value.dims[at + 1], int)
+        ):
             after[at : at + 2] = [f"({names[at]} {names[at + 1]})"]
             dims = (*value.dims[:at], (size, inner), *value.dims[at + 2 :])
         else:
@@ -454,7 +499,14 @@ class Generator:
         value = self.pick(lambda v: len(v.dims) > 1)
         order = self.rng.sample(range(len(value.dims)), len(value.dims))
         dims = tuple(value.dims[d] for d in order)
-        self.emit(comp.TransposeOp, [value.ssa], value.element, dims, value.source, permutation=integers(order))
+        self.emit(
+            comp.TransposeOp,
+            [value.ssa],
+            value.element,
+            dims,
+            value.source,
+            permutation=integers(order),
+        )
 
     def splat(self) -> None:
         like = self.pick(lambda v: v.element == f32 and not v.dist.has(Partial))
@@ -463,7 +515,7 @@ class Generator:
 
     def extract(self) -> None:
         value = self.pick(lambda v: v.element == f32 and not v.dims and not v.dist)
-        self.block.add_op(op := ExtractOp(value.ssa))
+        self.put(op := ExtractOp(value.ssa))
         op.result.name_hint = self.name("v")
         self.factor = op.result
 
@@ -495,7 +547,9 @@ class Generator:
     def custom(self) -> None:
         value = self.pick(lambda v: v.element == f32 and len(v.dims) == 2)
         op = comp.CustomOp.create(
-            operands=[value.ssa], result_types=[value.ssa.type], properties={"callee": SymbolRefAttr("silu")}
+            operands=[value.ssa],
+            result_types=[value.ssa.type],
+            properties={"callee": SymbolRefAttr("silu")},
         )
         if value.dist.has(Partial):
             raise Unfit
@@ -503,13 +557,23 @@ class Generator:
 
     def fuse(self) -> None:
         """Wrap the last operation of the block in a region."""
-        last = self.block.last_op
-        if last is None or last.regions or not last.results or not isinstance(last.results[0].type, TensorType):
+        last = self.end.prev_op
+        if (
+            last is None
+            or last.regions
+            or not last.results
+            or not isinstance(last.results[0].type, TensorType)
+        ):
             raise Unfit
         value = next(v for v in reversed(self.values) if v.ssa.owner is last)
         last.detach()
         block = Block([last, coll.YieldOp(value.ssa)])
-        op = coll.FusedOp.create(regions=[Region(block)], result_types=[value.ssa.type])
+        axes = last.properties.get("axes") if last.name.startswith("coll.") else None
+        op = coll.FusedOp.create(
+            properties={} if axes is None else {"axes": axes},
+            regions=[Region(block)],
+            result_types=[value.ssa.type],
+        )
         value.ssa = self.add([op], value.dims, value.source).ssa
         self.values.pop()
 
@@ -527,18 +591,23 @@ class Generator:
                 self.step()
             except (Unfit, RuleError):
                 continue
-        returned = [v.ssa for v in self.values if not v.dist.has(Partial) and v.ssa.first_use is None]
+        returned = [
+            v.ssa for v in self.values if not v.dist.has(Partial) and v.ssa.first_use is None
+        ]
         extra = [v.ssa for v in self.values if not v.dist.has(Partial)]
         returned += self.rng.sample(extra, min(len(extra), 2))
         results = [v for v in dict.fromkeys(returned) if v.owner is not self.block]
-        self.block.add_op(ReturnOp(*results))
-        types = ([arg.type for arg in self.block.args], [value.type for value in results])
-        marks = [DictionaryAttr({STATE: UnitAttr()} if arg.name_hint in self.state else {}) for arg in self.block.args]
-        func = FuncOp("f", FunctionType.from_lists(*types), Region(self.block), arg_attrs=ArrayAttr(marks))
-        mesh = layout.MeshOp("mesh", dict.fromkeys(self.axes, 2))
-        module = parse_program(make_context(), SILU, "silu.mlir")
-        module.body.block.add_ops([mesh, func])
-        return Program(module, func, self.arguments, self.axes, self.offsets, self.least)
+        self.put(ReturnOp(*results))
+        self.end.detach()
+        self.func.function_type = FunctionType.from_lists(
+            [arg.type for arg in self.block.args], [value.type for value in results]
+        )
+        if self.state:
+            self.func.arg_attrs = ArrayAttr(
+                DictionaryAttr({STATE: UnitAttr()} if arg.name_hint in self.state else {})
+                for arg in self.block.args
+            )
+        return Program(self.module, self.func, self.arguments, self.axes, self.offsets, self.least)
 
 
 STEPS: tuple[Callable[[Generator], None], ...] = (

@@ -22,22 +22,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.context import Context
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 from xdsl.transforms.canonicalize import CanonicalizePass
 
-from coconet_ir.analysis.dist import Local, Root
+from coconet_ir.analysis.dist import Local
+from coconet_ir.analysis.rules import rank_of
 from coconet_ir.dialects import coll
 from coconet_ir.dialects.attributes import dist_of
+from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.frontend import check, make_context, parse_program
 from coconet_ir.passes.reorder import reorder
 from coconet_ir.passes.slice import slice_value
 from coconet_ir.passes.split import Into, split
 from coconet_ir.schedule.remarks import Remark
 from coconet_ir.schedule.selection import name_of
-from coconet_ir.sim.binding import the_function
 from coconet_ir.sim.elements import same_bits
 from coconet_ir.sim.executor import Output, run
 from coconet_ir.xdsl_compat import print_module
@@ -80,9 +80,13 @@ class Tally:
         keys = sorted({*self.applied, *((rewrite, op) for rewrite, op, _ in self.declined)})
         lines = [f"{'rewrite':22} {'operation':24} {'applied':>8} {'declined':>8}  why"]
         for rewrite, op in keys:
-            why = Counter({r: n for (w, o, r), n in self.declined.items() if (w, o) == (rewrite, op)})
+            why = Counter(
+                {r: n for (w, o, r), n in self.declined.items() if (w, o) == (rewrite, op)}
+            )
             reasons = ", ".join(f"{reason} {n}" for reason, n in why.most_common())
-            lines.append(f"{rewrite:22} {op:24} {self.applied[rewrite, op]:8} {why.total():8}  {reasons}")
+            lines.append(
+                f"{rewrite:22} {op:24} {self.applied[rewrite, op]:8} {why.total():8}  {reasons}"
+            )
         return "\n".join(lines)
 
 
@@ -98,7 +102,7 @@ def bind(rng: random.Random, program: Program) -> tuple[dict[str, int], dict[str
         and all(n >= program.least[axis] for axis, n in zip(program.axes, sizes, strict=True))
     ]
     mesh = dict(zip(program.axes, rng.choice(fitting), strict=True))
-    segments = rng.choice((0, 1, 2, 3))
+    segments = rng.choice((1, 2, 3))
     sizes = {name: rng.choice(SIZES) for name in "pqr"} | {"o": segments + 1, "t": segments}
     numbers = np.random.default_rng(rng.randrange(1 << 30))
     inputs: dict[str, Array] = {}
@@ -107,11 +111,9 @@ def bind(rng: random.Random, program: Program) -> tuple[dict[str, int], dict[str
         if name in program.offsets:
             size = extent(program.offsets[name], sizes)
             ends = sorted(rng.randint(0, size) for _ in range(segments - 1))
-            inputs[name] = np.asarray([0, *ends, size][: segments + 1], np.int64)
+            inputs[name] = np.asarray([0, *ends, size], np.int64)
         else:
             inputs[name] = data(numbers, type, program.arguments[name], mesh, sizes)
-    if segments == 0:  # no segment covers anything
-        sizes |= {dim: 0 for dim in program.offsets.values() if isinstance(dim, str)}
     return mesh, inputs
 
 
@@ -137,3 +139,244 @@ def data(
     if str(type.element_type) in ("i32", "i64"):
         return numbers.integers(-4, 5, shape).astype(str(type.element_type).replace("i", "int"))
     return numbers.integers(-8, 9, shape) / 8
+
+
+@dataclass
+class Reference:
+    """What the program computed before it was rewritten."""
+
+    mesh: Mapping[str, int]
+    inputs: Mapping[str, Array]
+    rounded: dict[str, Output]
+    exact: dict[str, Output] | None = None
+    """What it computed in f64; made before the first rewrite that adds in another order."""
+
+
+def refer(rng: random.Random, program: Program) -> Reference:
+    """Bind and run a program."""
+    mesh, inputs = bind(rng, program)
+    exact = run(program.func, mesh, inputs, exact=True).outputs
+    return Reference(mesh, inputs, run(program.func, mesh, inputs).outputs, exact)
+
+
+def compare(func: FuncOp, reference: Reference, reassociated: bool) -> None:
+    """Raise `Broken` unless the program still computes what it did."""
+    before = reference.exact if reassociated else reference.rounded
+    after = run(func, reference.mesh, reference.inputs, exact=reassociated).outputs
+    if before is None or before.keys() != after.keys():
+        raise Broken(f"the outputs are {list(after)}")
+    for name, old in before.items():
+        new = after[name]
+        same = close(new.array, old.array) if reassociated else same_bits(new.array, old.array)
+        if new.type != old.type or not same:
+            raise Broken(
+                f"{name} : {new.type} is\n{new.array}\nbut was : {old.type}\n{old.array}\non {reference.mesh}"
+            )
+
+
+def close(new: Array, old: Array) -> bool:
+    """Whether two arrays of f64 agree to 1e-12 of the largest magnitude."""
+    if new.dtype != np.float64 or new.shape != old.shape:
+        return same_bits(new, old)
+    finite = np.isfinite(old)
+    if not np.array_equal(new[~finite], old[~finite], equal_nan=True):
+        return False
+    bound = 1e-12 * float(np.max(np.abs(old), where=finite, initial=0.0))
+    return bool(np.all(np.abs(new[finite] - old[finite]) <= bound))
+
+
+# Rewriting
+
+
+@dataclass
+class Case:
+    """A program that is being rewritten."""
+
+    rng: random.Random
+    program: Program
+    reference: Reference
+    tally: Tally
+    history: list[str] = field(default_factory=list[str])
+    reassociated: bool = False
+    made: Operation | None = None
+    """The gather or broadcast that the last rewrite made."""
+
+    @property
+    def ops(self) -> list[Operation]:
+        return [op for op in self.program.func.body.block.ops if name_of(op) is not None]
+
+    def note(self, rewrite: str, op: str, remark: Remark) -> Remark:
+        """Remember what came of a rewrite."""
+        if remark.reason is None:
+            self.tally.applied[rewrite, op] += 1
+        else:
+            self.tally.declined[rewrite, op, str(remark.reason)] += 1
+        return remark
+
+    def split(self, target: coll.AllReduceOp) -> Remark:
+        """Split an all_reduce in one of its ways."""
+        rng, axes = self.rng, target.axes.data
+        op = f"all_reduce {target.kind.data}"
+        if rng.random() < 0.25:
+            root = tuple(rng.randrange(self.reference.mesh[axis]) for axis in axes)
+            into: Into = "reduce-broadcast"
+            self.history.append(f"split {name_of(target)} {into=} {root=}")
+            remark = split(self.program.func, name_of(target) or "", into=into, root=root)
+            return self.note("split reduce-broadcast", op, remark)
+        rank = (
+            len(target.input.type.get_shape()) if isinstance(target.input.type, TensorType) else 0
+        )
+        dim = rng.randrange(rank) if rank and rng.random() < 0.5 else None
+        unit = rng.choice((1, 1, 1, 2, 3))
+        part = tuple(rng.sample(axes, rng.randint(1, len(axes)))) if rng.random() < 0.3 else ()
+        self.history.append(f"split {name_of(target)} {dim=} {unit=} axes={part}")
+        remark = split(self.program.func, name_of(target) or "", dim=dim, unit=unit, axes=part)
+        self.reassociated |= remark.applied and bool(part) and len(part) < len(axes)
+        return self.note("split axes" if part else "split", op, remark)
+
+    def slice(self, target: Operation) -> Remark:
+        """Slice a value and gather it again."""
+        rng = self.rng
+        over = tuple(rng.sample(self.program.axes, rng.randint(1, len(self.program.axes))))
+        type = target.results[0].type
+        dim = rng.randrange(len(type.get_shape())) if isinstance(type, TensorType) else 0
+        unit = rng.choice((1, 1, 2, 3))
+        self.history.append(f"slice {name_of(target)} {over=} {dim=} {unit=}")
+        kind = target.name
+        remark = slice_value(self.program.func, name_of(target) or "", over, dim=dim, unit=unit)
+        return self.note("slice", kind, remark)
+
+    def reorder(self, target: coll.AllGatherOp | coll.BroadcastOp) -> Remark:
+        """Move a gather or broadcast below operations that are named, or all that can move."""
+        rng, func = self.rng, self.program.func
+        readers = [use.operation for use in target.output.uses]
+        named = [
+            n for op in readers if op.parent is func.body.block and (n := name_of(op)) is not None
+        ]
+        ops = (rng.choice(named),) if named and rng.random() < 0.5 else ()
+        if ops and rng.random() < 0.3:
+            ops = tuple(dict.fromkeys((*ops, name_of(rng.choice(self.ops)) or "")))
+        allow = rng.random() < 0.7
+        rewrite = f"reorder {target.name.split('.')[1]}"
+        first = next((op.name for op in self.ops if name_of(op) in ops), target.name)
+        self.history.append(f"reorder {name_of(target)} {ops=} {allow=}")
+        before = {op: [v.type for v in (*op.operands, *op.results)] for op in self.ops}
+        reduces = sum(isinstance(op, coll.AllReduceOp) for op in func.walk())
+        remark = reorder(func, name_of(target) or "", ops=ops, allow_more_bytes=allow)
+        self.reassociated |= sum(isinstance(op, coll.AllReduceOp) for op in func.walk()) > reduces
+        if not remark.applied:
+            return self.note(rewrite, first, remark)
+        for op, types in before.items():
+            gone = op.parent is None and op is not target
+            if gone or (op.parent and [v.type for v in (*op.operands, *op.results)] != types):
+                self.tally.applied[rewrite, op.name] += 1
+        return remark
+
+    def rewrite(self) -> None:
+        """Rewrite something. Raises `Broken`."""
+        module, ops = self.program.module, self.ops
+        sums = [op for op in ops if isinstance(op, coll.AllReduceOp)]
+        moves = [op for op in ops if isinstance(op, coll.AllGatherOp | coll.BroadcastOp)]
+        tensors = [op for op in ops if rank_of(op.results[0].type)]
+        if self.rng.random() < 0.8:  # mostly what others compute with
+            moves = [op for op in moves if is_read(op)] or moves
+            sums = [op for op in sums if is_read(op)] or sums
+            tensors = [op for op in tensors if is_read(op) and not dist_of(op.results[0].type)]
+        before = module.clone()
+        choice = self.rng.random()
+        remark: Remark | None = None
+        if self.made is not None and self.made.parent and is_read(self.made):
+            moves, sums = [self.made], []
+        if sums and choice < 0.35:
+            remark = self.split(self.rng.choice(sums))
+        elif moves and choice < 0.8:
+            remark = self.reorder(self.rng.choice(moves))
+        elif choice < 0.97 and tensors:
+            remark = self.slice(self.rng.choice(tensors))
+        else:
+            self.history.append("canonicalize")
+            CanonicalizePass().apply(make_context(), module)
+        new = [op for op in self.ops if op not in ops]
+        self.made = next((op for op in new if isinstance(op, coll.AllGatherOp | coll.BroadcastOp)), None)
+        check(module)
+        if remark is not None and remark.applied == module.is_structurally_equivalent(before):
+            raise Broken(
+                f"'{remark.render()}', but the program has {'not ' * remark.applied}changed"
+            )
+        round_trip(module)
+        compare(self.program.func, self.reference, self.reassociated)
+
+
+def is_read(op: Operation) -> bool:
+    """Whether something computes with the first result."""
+    readers = (use.operation for use in op.results[0].uses)
+    return any(not isinstance(reader, ReturnOp | UpdateOp) for reader in readers)
+
+
+def round_trip(module: ModuleOp) -> None:
+    """Raise `Broken` unless the printed program parses to itself."""
+    text = print_module(module)
+    again = parse_program(make_context(), text, "again.mlir")
+    if not again.is_structurally_equivalent(module):
+        raise Broken("the printed program is another one")
+    if print_module(again) != text:
+        raise Broken("printing what was printed gives another text")
+
+
+def run_case(seed: int, tally: Tally, rewrites: int = 5) -> None:
+    """One random program and its rewrites. Raises `Broken` with all that is needed to see why."""
+    rng = random.Random(seed)
+    program = Generator(rng).program(rng.choice((6, 8, 12, 16, 20)))
+    history: list[str] = []
+    text = print_module(program.module)
+    try:
+        check(program.module)
+        round_trip(program.module)
+        case = Case(rng, program, refer(rng, program), tally, history)
+        tally.programs += 1
+        tally.operations += len(case.ops)
+        for _ in range(rewrites):
+            case.rewrite()
+    except Exception as error:
+        steps = "".join(f"  {step}\n" for step in history)
+        now = print_module(program.module)
+        raise Broken(
+            f"program {seed}:\n{text}rewrites:\n{steps}now:\n{now}{describe(error)}"
+        ) from error
+
+
+def describe(error: Exception) -> str:
+    """What went wrong, with the place if that is not plain."""
+    if isinstance(error, Broken):
+        return str(error)
+    return "".join(traceback.format_exception(error)[-4:])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Rewrite random programs and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=1000, help="how many programs")
+    parser.add_argument("--seed", type=int, default=1, help="the number of the first program")
+    parser.add_argument(
+        "--keep-going", action="store_true", help="do not stop at the first that breaks"
+    )
+    options = parser.parse_args(arguments)
+    tally, broken, start = Tally(), 0, time.perf_counter()
+    for seed in range(options.seed, options.seed + options.count):
+        try:
+            run_case(seed, tally)
+        except Broken as error:
+            broken += 1
+            print(error, end="\n\n")
+            if not options.keep_going:
+                break
+    print(tally.table())
+    seconds = time.perf_counter() - start
+    print(
+        f"{tally.programs} programs of {tally.operations} operations in {seconds:.1f} s, {broken} broken"
+    )
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -272,7 +272,7 @@ FAULTS: list[tuple[Callable[[Array], Any], str]] = [
     (lambda x: x[:-1], "gives f32 6 where f32 7 is needed"),
     (lambda x: x[None], r"gives 2 dimension\(s\), not 1"),
     (lambda x: (x, x), r"runs a Python function that gives 2 result\(s\), not 1"),
-    (lambda x: [][1], "runs a Python function that raised IndexError"),
+    (lambda x: x[9], "runs a Python function that raised IndexError"),
     (lambda x: np.copyto(x, 1), "runs a Python function that raised ValueError: assignment"),
 ]
 

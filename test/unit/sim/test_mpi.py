@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import sysconfig
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from coconet_ir.sim.inputs import load
@@ -129,34 +127,45 @@ def _calls(tmp_path: Path, deed: str, replicated: bool = False) -> tuple[str, ..
 
 def test_the_error_of_one_rank_ends_all(tmp_path: Path) -> None:
     found = _run(_mpirun(4, *_calls(tmp_path, "raise ValueError('odd')")))
-    assert found.returncode == 1
+    assert found.returncode != 0
     assert "p.mlir:4:3: error: 'comp.custom' op runs a Python function that raised" in found.stderr
 
 
 def test_replicated_values_are_compared(tmp_path: Path) -> None:
     found = _run(_mpirun(4, *_calls(tmp_path, "return x + np.float32(1)", replicated=True)))
-    assert found.returncode == 1
+    assert found.returncode != 0
     assert "rank(s) 2 differ from rank 0" in found.stderr
 
 
-def test_a_lost_process_ends_the_others(tmp_path: Path) -> None:
-    """Each process writes its messages to a file of its own: launchers may drop the last ones."""
-    arguments = _calls(tmp_path, "os.kill(os.getpid(), signal.SIGKILL)")
-    keep = tmp_path / "keep.sh"
+def _lose_rank_2(folder: Path) -> dict[int, str]:
+    """Kill rank 2 of 4 without the launcher's clean-up; what each survivor wrote when all have ended.
+
+    Each process writes to a file of its own: launchers may drop the last messages.
+    """
+    keep = folder / "keep.sh"
     keep.write_text('echo $$ > "$1/pid.$PMI_RANK"; exec "${@:2}" 2> "$1/errors.$PMI_RANK"\n')
-    launcher = ("-disable-auto-cleanup", "bash", str(keep), str(tmp_path))
-    start = time.monotonic()
-    found = _run(_mpirun(4, *arguments, launcher=launcher))
+    deed = "time.sleep(1); os.kill(os.getpid(), signal.SIGKILL)"
+    launcher = ("-disable-auto-cleanup", "bash", str(keep), str(folder))
+    found = _run(_mpirun(4, *_calls(folder, deed), launcher=launcher))
     assert found.returncode != 0
-    for rank in (0, 1, 3):
-        errors = (tmp_path / f"errors.{rank}").read_text()
-        assert errors.startswith(f"error: rank 2 was lost; rank {rank} was at "), errors
-    told = "".join((tmp_path / f"errors.{rank}").read_text() for rank in (0, 1, 3))
-    assert "'coll.all_reduce'" in told or "'comp.custom'" in told or "the reading" in told
+    start = time.monotonic()
     for rank in range(4):
-        pid = int((tmp_path / f"pid.{rank}").read_text())
-        while Path(f"/proc/{pid}").exists() and time.monotonic() - start < 60:
+        pid = int((folder / f"pid.{rank}").read_text())
+        while Path(f"/proc/{pid}").exists():
+            assert time.monotonic() - start < 20, f"rank {rank} goes on"
             time.sleep(0.05)
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
-    assert np.isfinite(time.monotonic() - start)
+    return {rank: (folder / f"errors.{rank}").read_text() for rank in (0, 1, 3)}
+
+
+def test_a_lost_process_ends_the_others(tmp_path: Path) -> None:
+    """MPICH's launcher sometimes kills the survivors all the same, before they can say anything."""
+    for attempt in range(8):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        told = _lose_rank_2(folder)
+        place = f"'coll.all_reduce' ({folder / 'p.mlir'}:5:3)"
+        for rank, errors in told.items():
+            assert errors in ("", f"error: rank 2 was lost; rank {rank} was at {place}\n")
+        if all(told.values()):
+            return
+    pytest.fail("the launcher killed the survivors each time")

@@ -24,8 +24,8 @@ func.func @all_reduce(%x: !hl, %i: !i, %s: !s1) {
   %2 = coll.all_reduce prod %x over [tp, dp] {accumulate = f32} : !hl -> !r
   // CHECK-NEXT: coll.all_reduce max %{{.*}} over [tp] {order = #coll.order<any>} : tensor<4xi64, #layout.dist<tp = local>> -> tensor<4xi64>
   %3 = coll.all_reduce max %i over [tp] {order = #coll.order<any>} : !i -> tensor<4xi64>
-  // CHECK-NEXT: coll.all_reduce min %{{.*}} over [tp] {note} : tensor<4xi64, #layout.dist<tp = local>> -> tensor<4xi64>
-  %4 = coll.all_reduce min %i over [tp] {note} : !i -> tensor<4xi64>
+  // CHECK-NEXT: coll.all_reduce min %{{.*}} over [tp] {my.note} : tensor<4xi64, #layout.dist<tp = local>> -> tensor<4xi64>
+  %4 = coll.all_reduce min %i over [tp] {my.note} : !i -> tensor<4xi64>
   // CHECK-NEXT: comp.reduce
   %5 = comp.reduce sum %s dims [1] : !s1 -> tensor<8xf32, #layout.dist<tp = partial(sum)>>
   // CHECK-NEXT: coll.all_reduce sum %{{.*}} over [tp] : tensor<8xf32, #layout.dist<tp = partial(sum)>> -> tensor<8xf32>
@@ -56,8 +56,8 @@ func.func @reduce_and_broadcast(%x: !hl) {
   // CHECK-NEXT: coll.broadcast %{{.*}} over [dp, tp] root [0, 3] : {{.*}} -> tensor<8x?xf16>
   %3 = coll.broadcast %1 over [dp, tp] root [0, 3] : tensor<8x?xf16, #layout.dist<dp = root(0), tp = root(3)>> -> !h
   // What is local, from any rank.
-  // CHECK-NEXT: coll.broadcast %{{.*}} over [dp] root 1 {note} : {{.*}} -> tensor<8x?xf16, #layout.dist<tp = local>>
-  %4 = coll.broadcast %x over [dp] root 1 {note} : !hl -> !ht
+  // CHECK-NEXT: coll.broadcast %{{.*}} over [dp] root 1 {my.note} : {{.*}} -> tensor<8x?xf16, #layout.dist<tp = local>>
+  %4 = coll.broadcast %x over [dp] root 1 {my.note} : !hl -> !ht
   func.return
 }
 
@@ -67,8 +67,8 @@ func.func @moves(%x: !s1, %y: tensor<8x?xf32, #layout.dist<[dp, tp] = sliced(0, 
   %0 = coll.all_gather %x over [tp] : !s1 -> !r
   // CHECK-NEXT: coll.all_gather %{{.*}} over [tp] : tensor<8x?xf32, #layout.dist<[dp, tp] = sliced(0, 2)>> -> tensor<8x?xf32, #layout.dist<dp = sliced(0, 2)>>
   %1 = coll.all_gather %y over [tp] : tensor<8x?xf32, #layout.dist<[dp, tp] = sliced(0, 2)>> -> tensor<8x?xf32, #layout.dist<dp = sliced(0, 2)>>
-  // CHECK-NEXT: coll.all_gather %{{.*}} over [dp, tp] {note} : {{.*}} -> tensor<8x?xf32>
-  %2 = coll.all_gather %y over [dp, tp] {note} : tensor<8x?xf32, #layout.dist<[dp, tp] = sliced(0, 2)>> -> !r
+  // CHECK-NEXT: coll.all_gather %{{.*}} over [dp, tp] {my.note} : {{.*}} -> tensor<8x?xf32>
+  %2 = coll.all_gather %y over [dp, tp] {my.note} : tensor<8x?xf32, #layout.dist<[dp, tp] = sliced(0, 2)>> -> !r
   // CHECK-NEXT: coll.all_gather %{{.*}} over [tp] : tensor<4xf8E5M2, #layout.dist<tp = sliced(0)>> -> tensor<4xf8E5M2>
   %3 = coll.all_gather %f over [tp] : tensor<4xf8E5M2, #layout.dist<tp = sliced(0)>> -> tensor<4xf8E5M2>
   // CHECK-NEXT: coll.all_to_all %{{.*}} over [tp] from 1 to 0 : tensor<8x?xf32, #layout.dist<tp = sliced(1)>> -> tensor<8x?xf32, #layout.dist<tp = sliced(0)>>
@@ -82,8 +82,8 @@ func.func @moves(%x: !s1, %y: tensor<8x?xf32, #layout.dist<[dp, tp] = sliced(0, 
 func.func @permute(%x: !pl, %y: tensor<8x?xf32, #layout.dist<pp = local, tp = sliced(1)>>) {
   // CHECK: coll.permute %{{.*}} over [pp] shift 1 : tensor<8x?xf32, #layout.dist<pp = local>> -> tensor<8x?xf32, #layout.dist<pp = local>>
   %0 = coll.permute %x over [pp] shift 1 : !pl -> !pl
-  // CHECK-NEXT: coll.permute %{{.*}} over [pp] shift -2 {note} :
-  %1 = coll.permute %x over [pp] shift -2 {note} : !pl -> !pl
+  // CHECK-NEXT: coll.permute %{{.*}} over [pp] shift -2 {my.note} :
+  %1 = coll.permute %x over [pp] shift -2 {my.note} : !pl -> !pl
   // CHECK-NEXT: coll.permute %{{.*}} over [pp] pairs {{\[\[}}0, 1], [1, 2]] :
   %2 = coll.permute %x over [pp] pairs [[0, 1], [1, 2]] : !pl -> !pl
   // CHECK-NEXT: coll.permute %{{.*}} over [pp] pairs [] :
@@ -134,19 +134,19 @@ func.func @regions(%x: !ht, %y: !ht, %m: tensor<8x?xf16>) -> !h {
   } {chunks = 8 : i64, dim = 1 : i64}
   // CHECK-NEXT: coll.overlap {
   // CHECK-NEXT: coll.yield
-  // CHECK-NEXT: } {note}
+  // CHECK-NEXT: } {my.note}
   coll.overlap {
     coll.yield
-  } {note}
+  } {my.note}
   // CHECK-NEXT: coll.group over [tp] {
   // CHECK-NEXT: coll.all_reduce
   // CHECK-NEXT: coll.all_reduce
   // CHECK-NEXT: coll.yield %{{.*}}, %{{.*}} : tensor<8x?xf16>, tensor<8x?xf16>
-  // CHECK-NEXT: } {note}
+  // CHECK-NEXT: } {my.note}
   %g:2 = coll.group over [tp] {
     %0 = coll.all_reduce sum %x over [tp] : !ht -> !h
     %1 = coll.all_reduce sum %y over [tp] : !ht -> !h
     coll.yield %0, %1 : !h, !h
-  } {note}
+  } {my.note}
   func.return %c : !h
 }

@@ -61,8 +61,8 @@ func.func @normalisation(%x: !s, %y: !l, %w: tensor<?xf32>, %seed: i64, %f: f32)
   %4 = comp.dropout %x, %seed {id = 3 : i64, p = 1.0e-1 : f32} : !s
   // CHECK-NEXT: comp.scale %{{.*}} by %{{.*}} : tensor<8x?xf32, #layout.dist<tp = sliced(1)>>
   %5 = comp.scale %x by %f : !s
-  // CHECK-NEXT: comp.scale %{{.*}} by %{{.*}} {note} : tensor<8x?xf32, #layout.dist<dp = local>>
-  %6 = comp.scale %y by %f {note} : !l
+  // CHECK-NEXT: comp.scale %{{.*}} by %{{.*}} {my.note} : tensor<8x?xf32, #layout.dist<dp = local>>
+  %6 = comp.scale %y by %f {my.note} : !l
   // CHECK-NEXT: comp.reduce
   %7 = comp.reduce sum %x dims [1] : !s -> tensor<8xf32, #layout.dist<tp = partial(sum)>>
   // CHECK-NEXT: comp.scale %{{.*}} by %{{.*}} : tensor<8xf32, #layout.dist<tp = partial(sum)>>
@@ -75,14 +75,14 @@ func.func @shapes(%b: tensor<?xf16>, %z: tensor<f16>, %x: tensor<2x3x?xf16>, %h:
   // CHECK: comp.broadcast %{{.*}} dims [1] : tensor<?xf16> -> tensor<4x?xf16>
   %0 = comp.broadcast %b dims [1] : tensor<?xf16> -> tensor<4x?xf16>
   // New dimensions may be made in parts.
-  // CHECK-NEXT: comp.broadcast %{{.*}} dims [2] like %{{.*}} {note} : tensor<?xf16>, tensor<2x3x?xf16> -> tensor<2x3x?xf16, #layout.dist<dp = sliced(0), tp = sliced(1)>>
-  %1 = comp.broadcast %b dims [2] like %x {note} : tensor<?xf16>, tensor<2x3x?xf16> -> tensor<2x3x?xf16, #layout.dist<dp = sliced(0), tp = sliced(1)>>
+  // CHECK-NEXT: comp.broadcast %{{.*}} dims [2] like %{{.*}} {my.note} : tensor<?xf16>, tensor<2x3x?xf16> -> tensor<2x3x?xf16, #layout.dist<dp = sliced(0), tp = sliced(1)>>
+  %1 = comp.broadcast %b dims [2] like %x {my.note} : tensor<?xf16>, tensor<2x3x?xf16> -> tensor<2x3x?xf16, #layout.dist<dp = sliced(0), tp = sliced(1)>>
   // CHECK-NEXT: comp.broadcast %{{.*}} dims [] : tensor<f16> -> tensor<7xf16>
   %2 = comp.broadcast %z dims [] : tensor<f16> -> tensor<7xf16>
   // CHECK-NEXT: comp.reshape %{{.*}} [b, s, (h d)] -> [b, s, h, d] : tensor<2x?x12xf16, #layout.dist<tp = sliced(2, 4)>> -> tensor<2x?x3x4xf16, #layout.dist<tp = sliced(2)>>
   %3 = comp.reshape %h [b, s, (h d)] -> [b, s, h, d] : tensor<2x?x12xf16, #layout.dist<tp = sliced(2, 4)>> -> tensor<2x?x3x4xf16, #layout.dist<tp = sliced(2)>>
-  // CHECK-NEXT: comp.reshape %{{.*}} [a, b, c] -> [(a b c)] {note} : tensor<2x3x?xf16> -> tensor<?xf16>
-  %4 = comp.reshape %x [a, b, c] -> [(a b c)] {note} : tensor<2x3x?xf16> -> tensor<?xf16>
+  // CHECK-NEXT: comp.reshape %{{.*}} [a, b, c] -> [(a b c)] {my.note} : tensor<2x3x?xf16> -> tensor<?xf16>
+  %4 = comp.reshape %x [a, b, c] -> [(a b c)] {my.note} : tensor<2x3x?xf16> -> tensor<?xf16>
   // CHECK-NEXT: comp.reshape %{{.*}} [] -> [] : tensor<f16> -> tensor<f16>
   %5 = comp.reshape %z [] -> [] : tensor<f16> -> tensor<f16>
   // CHECK-NEXT: comp.transpose %{{.*}} perm [2, 0, 1] : tensor<2x3x?xf16> -> tensor<?x2x3xf16>
@@ -97,8 +97,8 @@ func.func @shapes(%b: tensor<?xf16>, %z: tensor<f16>, %x: tensor<2x3x?xf16>, %h:
 func.func @update(%m: !t {coconet.state}, %v: !t {coconet.scattered, coconet.state}) -> (!t, !t) {
   // CHECK: comp.update %{{.*}}, %{{.*}} : tensor<8x?xf32>
   %0 = comp.update %m, %v : !t
-  // CHECK-NEXT: comp.update %{{.*}}, %{{.*}} {note} : tensor<8x?xf32>
-  %1 = comp.update %v, %0 {note} : !t
+  // CHECK-NEXT: comp.update %{{.*}}, %{{.*}} {my.note} : tensor<8x?xf32>
+  %1 = comp.update %v, %0 {my.note} : !t
   func.return %0, %1 : !t, !t
 }
 
@@ -126,8 +126,8 @@ comp.define @gelu rule [m, n] -> [m, n] {
 }
 
 // Every clause of a rule, a device function, scalars, two results.
-// CHECK: comp.define @sums rule [m, k] () [j] -> [m] [k] (), m = reduction(sum), k = reduction(sum), j = whole, linear(0), joint(max, min) attributes {note} symbol "sums_f32" {
-comp.define @sums rule [m, k] () [j] -> [m] [k] (), m = reduction(sum), k = reduction(sum), j = whole, linear(0), joint(max, min) attributes {note} symbol "sums_f32" {
+// CHECK: comp.define @sums rule [m, k] () [j] -> [m] [k] (), m = reduction(sum), k = reduction(sum), j = whole, linear(0), joint(max, min) attributes {my.note} symbol "sums_f32" {
+comp.define @sums rule [m, k] () [j] -> [m] [k] (), m = reduction(sum), k = reduction(sum), j = whole, linear(0), joint(max, min) attributes {my.note} symbol "sums_f32" {
 ^bb0(%x: tensor<?x?xf32>, %s: f32, %y: tensor<?xf32>):
   %0 = comp.reduce sum %x dims [1] : tensor<?x?xf32> -> tensor<?xf32>
   %1 = comp.reduce sum %x dims [0] : tensor<?x?xf32> -> tensor<?xf32>
@@ -144,8 +144,8 @@ comp.define @seven rule -> [] {
 func.func @customs(%x: !s, %y: tensor<3x8xf32>, %f: f32, %j: tensor<5xf32>) {
   // CHECK: comp.custom @gelu(%{{.*}}) : (tensor<8x?xf32, #layout.dist<tp = sliced(1)>>) -> tensor<8x?xf32, #layout.dist<tp = sliced(1)>>
   %0 = comp.custom @gelu(%x) : (!s) -> !s
-  // CHECK-NEXT: comp.custom @sums(%{{.*}}, %{{.*}}, %{{.*}}) {note} : (tensor<3x8xf32>, f32, tensor<5xf32>) -> (tensor<3xf32>, tensor<8xf32>, f32)
-  %1, %2, %3 = comp.custom @sums(%y, %f, %j) {note} : (tensor<3x8xf32>, f32, tensor<5xf32>) -> (tensor<3xf32>, tensor<8xf32>, f32)
+  // CHECK-NEXT: comp.custom @sums(%{{.*}}, %{{.*}}, %{{.*}}) {my.note} : (tensor<3x8xf32>, f32, tensor<5xf32>) -> (tensor<3xf32>, tensor<8xf32>, f32)
+  %1, %2, %3 = comp.custom @sums(%y, %f, %j) {my.note} : (tensor<3x8xf32>, f32, tensor<5xf32>) -> (tensor<3xf32>, tensor<8xf32>, f32)
   // CHECK-NEXT: comp.custom @seven() : () -> tensor<f32>
   %4 = comp.custom @seven() : () -> tensor<f32>
   func.return

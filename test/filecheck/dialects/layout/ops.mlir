@@ -2,8 +2,8 @@
 // RUN: GENERIC_ROUNDTRIP
 // RUN: %if mlir-opt %{ UPSTREAM_ROUNDTRIP %}
 
-// CHECK: layout.mesh @cluster(pp = 2, node = 1, tp = 8) attributes {note = 1 : i32}
-layout.mesh @cluster(pp = 2, node = 1, tp = 8) attributes {note = 1 : i32}
+// CHECK: layout.mesh @cluster(pp = 2, node = 1, tp = 8) attributes {my.note = 1 : i32}
+layout.mesh @cluster(pp = 2, node = 1, tp = 8) attributes {my.note = 1 : i32}
 
 // Every state of an axis.
 // CHECK-LABEL: func.func @states
@@ -58,8 +58,8 @@ func.func @relax(%a: tensor<?xf32>, %p: tensor<?xf32, #layout.dist<tp = sliced(0
   %0 = layout.relax %a over [pp] : tensor<?xf32> -> tensor<?xf32, #layout.dist<pp = local>>
   // CHECK-NEXT: layout.relax %{{.*}} over [tp] root 7 : tensor<?xf32> -> tensor<?xf32, #layout.dist<tp = root(7)>>
   %1 = layout.relax %a over [tp] root 7 : tensor<?xf32> -> tensor<?xf32, #layout.dist<tp = root(7)>>
-  // CHECK-NEXT: layout.relax %{{.*}} over [tp, pp] root [3, 1] {note} : tensor<?xf32> -> tensor<?xf32, #layout.dist<pp = root(1), tp = root(3)>>
-  %2 = layout.relax %a over [tp, pp] root [3, 1] {note} : tensor<?xf32> -> tensor<?xf32, #layout.dist<pp = root(1), tp = root(3)>>
+  // CHECK-NEXT: layout.relax %{{.*}} over [tp, pp] root [3, 1] {my.note} : tensor<?xf32> -> tensor<?xf32, #layout.dist<pp = root(1), tp = root(3)>>
+  %2 = layout.relax %a over [tp, pp] root [3, 1] {my.note} : tensor<?xf32> -> tensor<?xf32, #layout.dist<pp = root(1), tp = root(3)>>
   // CHECK-NEXT: comp.reduce
   %3 = comp.reduce sum %p dims [0] : tensor<?xf32, #layout.dist<tp = sliced(0)>> -> tensor<f32, #layout.dist<tp = partial(sum)>>
   // What is not reduced yet may be seen as it is.
@@ -72,8 +72,8 @@ func.func @relax(%a: tensor<?xf32>, %p: tensor<?xf32, #layout.dist<tp = sliced(0
 func.func @axis_size() -> index {
   // CHECK: layout.axis_size over [pp, tp] : index
   %0 = layout.axis_size over [pp, tp] : index
-  // CHECK-NEXT: layout.axis_size over [node] {note} : index
-  %1 = layout.axis_size over [node] {note} : index
+  // CHECK-NEXT: layout.axis_size over [node] {my.note} : index
+  %1 = layout.axis_size over [node] {my.note} : index
   func.return %0 : index
 }
 

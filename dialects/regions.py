@@ -1,0 +1,202 @@
+"""Regions of the `coll` dialect, in which a schedule groups operations (design, section 5).
+
+They mean their body inlined: a region decides how its operations are launched, not what they compute.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.utils import AbstractYieldOperation
+from xdsl.ir import Attribute, Operation, Region
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    lazy_traits_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import HasParent, IsTerminator, RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from coconet_ir.dialects.attributes import AxesAttr, axes_text
+from coconet_ir.dialects.syntax import parse_axes
+
+
+@irdl_op_definition
+class YieldOp(AbstractYieldOperation[Attribute]):
+    """Ends a region; its operands are the results of the region's operation."""
+
+    name = "coll.yield"
+    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(FusedOp, OverlapOp, GroupOp)))
+
+
+class RegionOp(IRDLOperation, ABC):
+    """An operation that means its body inlined. Its results are what the body yields."""
+
+    body = region_def("single_block")
+    outputs = var_result_def()
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def verify_(self) -> None:
+        last = self.body.block.last_op
+        if not isinstance(last, YieldOp):
+            raise VerifyException("its body must end in coll.yield")
+        if self.body.block.args:
+            raise VerifyException("its body takes no arguments: it uses outer values directly")
+        if len(last.arguments) != len(self.outputs):
+            raise VerifyException(
+                f"has {len(self.outputs)} result(s), but its coll.yield {len(last.arguments)} operand(s)"
+            )
+        for index, (value, result) in enumerate(zip(last.arguments, self.outputs, strict=True)):
+            if value.type != result.type:
+                raise VerifyException(
+                    f"result {index} is {result.type}, but its coll.yield gives {value.type}"
+                )
+
+    def collectives(self) -> Iterator[tuple[Operation, AxesAttr]]:
+        """The collectives directly in the body, and the axes of each."""
+        for op in self.body.block.ops:
+            axes = op.properties.get("axes")
+            if op.name.startswith("coll.") and isinstance(axes, AxesAttr):
+                if not isinstance(op, RegionOp):
+                    yield op, axes
+
+
+def _parse_body(parser: Parser) -> tuple[Region, list[Attribute]]:
+    """A region that ends in coll.yield, and the types it yields."""
+    position = parser.pos
+    region = parser.parse_region()
+    last = region.blocks[0].last_op if len(region.blocks) == 1 else None
+    if not isinstance(last, YieldOp):
+        parser.raise_error("expected one block that ends in coll.yield", position)
+    return region, [value.type for value in last.arguments]
+
+
+def _print_attributes(printer: Printer, op: RegionOp) -> None:
+    attributes = {**op.attributes, **{k: v for k, v in op.properties.items() if k != "axes"}}
+    printer.print_op_attributes(attributes)
+
+
+@irdl_op_definition
+class FusedOp(RegionOp):
+    """Operations that become one kernel; `over` names the axes if collectives are among them."""
+
+    name = "coll.fused"
+    axes = opt_prop_def(AxesAttr)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> FusedOp:
+        over = parser.parse_optional_keyword("over") is not None
+        axes = parse_axes(parser) if over else None
+        region, types = _parse_body(parser)
+        return cls.create(
+            properties={} if axes is None else {"axes": axes},
+            attributes=parser.parse_optional_attr_dict(),
+            regions=[region],
+            result_types=types,
+        )
+
+    def print(self, printer: Printer) -> None:
+        over = "" if self.axes is None else f"over {axes_text(self.axes.data)} "
+        printer.print_string(f" {over}")
+        printer.print_region(self.body)
+        _print_attributes(printer, self)
+
+    def verify_(self) -> None:
+        super().verify_()
+        found = list(dict.fromkeys(axes for _, axes in self.collectives()))
+        if len(found) > 1:
+            raise VerifyException(
+                f"holds collectives over {axes_text(found[0].data)} and over "
+                f"{axes_text(found[1].data)}; one region has one list of axes"
+            )
+        if not found and self.axes is not None:
+            raise VerifyException("holds no collective: leave `over` out")
+        if found and self.axes != found[0]:
+            have = "no axes" if self.axes is None else axes_text(self.axes.data)
+            raise VerifyException(
+                f"names {have}, but its collectives work over {axes_text(found[0].data)}"
+            )
+
+
+@irdl_op_definition
+class OverlapOp(RegionOp):
+    """A chain of producers and consumers that work at once, chunk by chunk along `dim` of the first's result."""
+
+    name = "coll.overlap"
+    dim = opt_prop_def(IntegerAttr.constr(i64))
+    chunks = opt_prop_def(IntegerAttr.constr(i64))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> OverlapOp:
+        region, types = _parse_body(parser)
+        attributes = parser.parse_optional_attr_dict()
+        properties = {k: attributes.pop(k) for k in ("dim", "chunks") if k in attributes}
+        return cls.create(
+            properties=properties, attributes=attributes, regions=[region], result_types=types
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_region(self.body)
+        _print_attributes(printer, self)
+
+    def verify_(self) -> None:
+        super().verify_()
+        for word, attribute, least in (("dim", self.dim, 0), ("chunks", self.chunks, 1)):
+            if attribute is not None and attribute.value.data < least:
+                raise VerifyException(f"{word} = {attribute.value.data} must be at least {least}")
+
+
+@irdl_op_definition
+class GroupOp(RegionOp):
+    """Independent collectives of one kind that are launched as one."""
+
+    name = "coll.group"
+    axes = prop_def(AxesAttr)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> GroupOp:
+        parser.parse_keyword("over")
+        axes = parse_axes(parser)
+        region, types = _parse_body(parser)
+        return cls.create(
+            properties={"axes": axes},
+            attributes=parser.parse_optional_attr_dict(),
+            regions=[region],
+            result_types=types,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" over {axes_text(self.axes.data)} ")
+        printer.print_region(self.body)
+        _print_attributes(printer, self)
+
+    def verify_(self) -> None:
+        super().verify_()
+        found = list(self.collectives())
+        if len(found) + 1 != len(self.body.block.ops):
+            raise VerifyException(
+                "holds something other than collectives: move it before or behind the group"
+            )
+        for op, axes in found:
+            if axes != self.axes:
+                raise VerifyException(
+                    f"names {axes_text(self.axes.data)}, but holds a collective over {axes_text(axes.data)}"
+                )
+            if op.name != found[0][0].name or op.properties != found[0][0].properties:
+                raise VerifyException(
+                    "holds collectives of two kinds, or with different attributes: a group launches one kind"
+                )
+            if any(value.owner is other for value in op.operands for other, _ in found):
+                raise VerifyException(
+                    "holds a collective that uses the result of another: what one launch does cannot depend on itself"
+                )
