@@ -14,6 +14,8 @@ the tools print.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
@@ -25,10 +27,10 @@ from coconet_ir.passes.reorder import reorder
 from coconet_ir.passes.slice import slice_value
 from coconet_ir.passes.split import split
 from coconet_ir.schedule.remarks import Remark, collect
-from coconet_ir.sim.binding import the_function
+from coconet_ir.sim import inputs
+from coconet_ir.sim.binding import Input, bind_mesh, the_function
 from coconet_ir.sim.compare import compare
 from coconet_ir.sim.executor import Outcome, run
-from coconet_ir.sim.inputs import generate
 from coconet_ir.xdsl_compat import print_module
 
 __all__ = [
@@ -68,6 +70,20 @@ def load(path: str) -> ModuleOp:
 def function(module: ModuleOp, name: str | None = None) -> FuncOp:
     """The function of that name, or the only one. Raises `IRError` when there is none."""
     return the_function(module, name)
+
+
+def generate(
+    func: FuncOp,
+    mesh: Mapping[str, int],
+    given: Mapping[str, Input] | None = None,
+    shapes: Mapping[str, Sequence[int | None]] | None = None,
+    seed: int = 0,
+) -> dict[str, Input]:
+    """Inputs for `run`: those `given`, the others at random, as `coconet-run` makes them.
+
+    `mesh` gives sizes of axes, `shapes` global shapes of arguments with None for what is open. Raises `IRError`.
+    """
+    return inputs.generate(func, bind_mesh(func, mesh), given or {}, shapes or {}, seed)
 
 
 def show(module: ModuleOp) -> str:

@@ -26,6 +26,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     AnyDenseElement,
+    AnyFloat,
     Builtin,
     ComplexType,
     DenseIntOrFPElementsAttr,
@@ -38,7 +39,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue, TypeAttribute
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.parser.core import ForwardDeclaredValue
 from xdsl.parser.generic_parser import ParserState
 from xdsl.printer import Printer
@@ -149,6 +150,17 @@ def _is_utf8(literal: StringLiteral) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+class BitsElement(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """An element of a `dense` constant in hexadecimal: for floats its bits, as in MLIR, not a number."""
+
+    def to_type(self, parser: AttrParser, type: Any) -> Any:
+        if not isinstance(type, AnyFloat) or not isinstance(self.value, int):
+            return super().to_type(parser, type)
+        if self.value.bit_length() > type.bitwidth:
+            parser.raise_error("hexadecimal float out of range for its type", self.span)
+        return next(type.iter_unpack(self.value.to_bytes(type.compile_time_size, "little")))
 
 
 class LocatedParser(Parser):
@@ -318,6 +330,13 @@ class LocatedParser(Parser):
         ):
             self.raise_error(f"integer types are 1 to {MAX_INTEGER_WIDTH} bits wide", token.span)
         return super()._parse_optional_integer_or_float_type()
+
+    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
+        hexadecimal = self._current_token.text[:2] in ("0x", "0X")
+        element = super()._parse_tensor_literal_element()
+        if not hexadecimal:
+            return element
+        return BitsElement(element.is_negative, element.value, element.span)
 
     def parse_dense_int_or_fp_elements_attr(
         self, type: RankedStructure[AnyDenseElement] | None

@@ -38,6 +38,7 @@ from coconet_ir.dialects.elements import default_accumulate, element_of
 from coconet_ir.dialects.layout import RelaxOp
 from coconet_ir.dialects.math import Math
 from coconet_ir.dialects.tensor import Tensor as TensorDialect
+from coconet_ir.schedule.selection import name_of
 
 STEPS_FROM = (Arith, Math, TensorDialect)
 """The dialects of the steps; imported, they state the rules that make the steps sliceable."""
@@ -128,7 +129,7 @@ def decompose(op: Operation) -> list[Operation] | None:
         return None
     steps = _Steps(_accumulate(op))
     result = steps.convert(make(op, steps), element_of(op.results[0].type))
-    base = op.results[0].name_hint or op.name.split(".")[-1]
+    base = name_of(op) or op.name.split(".")[-1]
     for step in steps.ops:
         step.location = op.location
         step.results[0].name_hint = f"{base}_{step.name.split('.')[-1]}"

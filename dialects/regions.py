@@ -23,7 +23,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsTerminator, RecursiveMemoryEffect
+from xdsl.traits import HasParent, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.dialects.attributes import AxesAttr, axes_text
@@ -35,7 +35,9 @@ class YieldOp(AbstractYieldOperation[Attribute]):
     """Ends a region; its operands are the results of the region's operation."""
 
     name = "coll.yield"
-    traits = lazy_traits_def(lambda: (IsTerminator(), HasParent(FusedOp, OverlapOp, GroupOp)))
+    traits = lazy_traits_def(
+        lambda: (IsTerminator(), HasParent(FusedOp, OverlapOp, GroupOp), Pure())
+    )
 
 
 class RegionOp(IRDLOperation, ABC):

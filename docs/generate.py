@@ -62,7 +62,7 @@ from coconet_ir.schedule import remarks, selection
 from coconet_ir.tools.pipeline import describe
 
 DOCS = Path(__file__).parent
-REFUSALS = DOCS.parent / "test" / "filecheck" / "dialects"
+TESTS = DOCS.parent / "test" / "filecheck" / "dialects"
 TARGET = DOCS / "dialects.md"
 
 PREFACE = """\
@@ -152,7 +152,12 @@ def _dialect(name: str, examples: dict[str, list[Operation]], source: list[str])
         yield from _rule(op_type, instances[0])
         if messages := refused[op_type.name]:
             yield "\nRefused:\n"
-            yield from (f"- {message}" for message in messages)
+            yield from (f"- {_plain(message)}" for message in messages)
+
+
+def _plain(message: str) -> str:
+    """Text that Markdown shows as it is."""
+    return re.sub(r"([<*])", r"\\\1", message)
 
 
 def _written(op: Operation, source: list[str]) -> list[str]:
@@ -278,18 +283,30 @@ def _gives(gives: Gives) -> str:
 
 
 def _refusals(dialect: str) -> defaultdict[str, list[str]]:
-    """The messages that the tests of a dialect expect, by the operation that they are about."""
+    """The messages for the wrong programs among a dialect's tests, by operation; of like ones the first."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    path = REFUSALS / dialect / "invalid.mlir"
-    lines = path.read_text().splitlines() if path.exists() else []
-    for number, line in enumerate(lines):
-        if (match := re.search(r"expected-error @\+(\d+) \{\{(.*?)\}\}", line)) is None:
-            continue
-        target = lines[number + int(match[1])]
-        name = re.search(r"\b(?:layout|coll|comp)\.\w+", target)
-        if name is not None and match[2] not in found[name[0]]:
-            found[name[0]].append(match[2])
+    seen: set[tuple[str, str]] = set()
+    for path in sorted((TESTS / dialect).glob("invalid*.mlir")):
+        for program in re.split(r"^// -----$", path.read_text(), flags=re.MULTILINE):
+            for name, message in _errors(program):
+                like = re.sub(
+                    r"\d+|'[^']*'|<[^>]*>|\[[^]]*\]|\b(tensor|i|f|bf|u?i)\d*\b", "…", message
+                )
+                if (name, like) not in seen:
+                    seen.add((name, like))
+                    found[name].append(message)
     return found
+
+
+def _errors(program: str) -> Iterator[tuple[str, str]]:
+    """What is wrong with a program: the operation that is at fault, and the message without its name."""
+    try:
+        api.parse(program)
+    except Exception as error:
+        for line in api.explain(error).splitlines():
+            match = re.search(r"error: '([a-z]+\.[a-z_]+)' op (.*)", line)
+            if match is not None:
+                yield match[1], match[2]
 
 
 def _extensions() -> Iterator[str]:

@@ -15,7 +15,7 @@ from coconet_ir.dialects.folds import lay, remade
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.dialects.syntax import numbers
 from coconet_ir.passes.views import view_name, views
-from coconet_ir.schedule.selection import Names, called
+from coconet_ir.schedule.selection import NAME, Names, called
 
 
 def perform(func: FuncOp, plan: Movement) -> None:
@@ -61,6 +61,8 @@ def _place_decompositions(plan: Movement, names: Names) -> None:
             step.results[0].name_hint = names.fresh(called(step.results[0]))
         name, op.results[0].name_hint = op.results[0].name_hint, None
         result.name_hint = name
+        if (chosen := op.attributes.get(NAME)) is not None:
+            new[-1].attributes[NAME] = chosen
         op.results[0].replace_all_uses_with(result)
         op.detach()
         op.erase()
@@ -78,8 +80,8 @@ class _Parts:
         """The part of a value in this layout."""
         if isinstance(value, OpResult):
             op = value.op
-            if op in self.plan.moved:
-                return value
+            if op in self.plan.moved and value in self.plan.parts:
+                return value  # else it is partial, and its reduction is cut
             if isinstance(op, UpdateOp):
                 return self.part(op.value, dist)
             if isinstance(op, AllGatherOp | BroadcastOp) and dist_of(op.input.type) == dist:
@@ -94,6 +96,8 @@ class _Parts:
             return self._place(value, [remade(value, dist)])
         for use in value.uses:
             op = use.operation
+            if op.parent is not self.func.body.block:
+                continue  # what a region holds stays there
             if isinstance(op, SliceOp | RelaxOp) and dist_of(op.output.type) == dist:
                 if op is not self.start:
                     op.detach()

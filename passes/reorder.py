@@ -73,9 +73,9 @@ def reorder(
 def _more_bytes(plan: Movement) -> Refused:
     return Refused(
         Reason.MORE_BYTES,
-        f"a rank would send {show(plan.bytes_after)} bytes instead of {show(plan.bytes_before)}, which is not "
-        "less for every size: name fewer operations with ops=, mark state that nobody needs whole, or allow "
-        "it with allow-more-bytes=true",
+        f"a rank would send {show(plan.bytes_after)} bytes instead of {show(plan.bytes_before)}, which may be "
+        "more: name fewer operations with ops=, mark state that nobody needs whole, or allow it with "
+        "allow-more-bytes=true",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 import traceback
@@ -48,6 +49,9 @@ def main(args: Sequence[str] | None = None) -> int:
         if session is not None:
             session.close()
         return status
+    except BrokenPipeError:  # the reader of our output has gone; keep the interpreter quiet
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         if session is not None:
             session.fail("interrupted")

@@ -130,16 +130,16 @@ def accepts(rule: Rule, expected: Sequence[Dist], actual: Sequence[Dist]) -> int
     """The index of the first result whose actual layout is not one that `propagate`'s answer allows, or None.
 
     Beyond the expected layout, dimensions whose names stand in results only may be cut by axes that
-    replicate the result, and the result of an operation that reads no tensor may have any layout but a
-    partial one: every rank can make its own part.
+    replicate the result, and the result of an operation that reads no tensor may be local or on a root: every
+    rank can make its own part.
     """
     for index, shape in enumerate(rule.results):
         if shape is None or expected[index] == actual[index]:
             continue
-        if not rule.data and not actual[index].has(Partial):
+        kept = tuple(cut for cut in actual[index].cuts if shape[cut.dim][0] not in rule.free)
+        if not rule.data and not kept and not actual[index].has(Partial):
             continue
-        kept = (cut for cut in actual[index].cuts if shape[cut.dim][0] not in rule.free)
-        if Dist(tuple(kept), actual[index].states) != expected[index]:
+        if Dist(kept, actual[index].states) != expected[index]:
             return index
     return None
 
@@ -388,6 +388,8 @@ def _fix(takes: Takes, entry: Cut | State | None) -> str:
             return "use layout.relax first"
         case Cut():
             return "gather it first"
+        case Partial(kind) if isinstance(takes, Everywhere | Relaxable):
+            return f"reduce it by {kind} first"
         case Root(coordinate):
             return f"broadcast it from {coordinate} first"
         case Partial(kind):

@@ -27,6 +27,7 @@ from coconet_ir.dialects.attributes import axes_text, dist_of
 from coconet_ir.dialects.coll import AllGatherOp, BroadcastOp
 from coconet_ir.dialects.comp import SegmentReduceOp, UpdateOp
 from coconet_ir.dialects.decompositions import decompose
+from coconet_ir.dialects.elements import element_of, reduction_problem
 from coconet_ir.dialects.layout import SliceOp
 from coconet_ir.schedule.remarks import Reason, Refused
 from coconet_ir.schedule.selection import label_of
@@ -203,7 +204,9 @@ def _forward(plan: Movement, chosen: set[Operation] | None) -> None:
         try:
             move = _move(plan, op, operands)
         except Refused as refused:
-            new = decompose(op)
+            # The steps of a mean hold a splat, which is never partial.
+            partial = any(dist.has(Partial) for dist in operand_dists(op))
+            new = None if partial else decompose(op)
             if new is None:
                 plan.stops[op] = refused
             else:
@@ -245,6 +248,9 @@ def _move(plan: Movement, op: Operation, operands: list[SSAValue]) -> Move | Non
     ):
         raise Refused(Reason.LAYOUT_CONFLICT, "it would end the root layout")
     for result, dist in zip(op.results, results, strict=True):
+        kind, element = dist.partial_kind, element_of(result.type)
+        if kind is not None and (problem := reduction_problem(element, kind)) is not None:
+            raise Refused(Reason.NEEDS_REDUCTION, f"its result would be {dist}, but {problem}")
         if _completed(plan.gather, dist) != (whole := dist_of(result.type)):
             raise Refused(
                 Reason.LAYOUT_CONFLICT,

@@ -99,7 +99,12 @@ def rule_of(op: Operation) -> Rule | None:
 def makes_freely(op: Operation) -> bool:
     """Whether an operation makes a tensor from no tensor, as splats and constants do: every rank can make any part."""
     rule = rule_of(op)
-    return rule is not None and not rule.data and rule.results != (None,)
+    if rule is None or rule.data:
+        return False
+    return all(
+        shape is not None and all(factors[0] in rule.free for factors in shape)
+        for shape in rule.results
+    )
 
 
 def pointwise(op: Operation, joint: frozenset[Kind] = frozenset()) -> Rule:

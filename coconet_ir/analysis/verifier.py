@@ -154,6 +154,8 @@ def _in_order(block: Block) -> Iterator[Operation]:
         yield op
         if isinstance(op, RegionOp):
             yield from _in_order(op.body.block)
+        elif isinstance(op, DefineOp):
+            raise IRError("belongs at the top of the module", op)
         elif op.regions:
             raise IRError("has a region: a distributed program has no control flow", op)
 
@@ -233,7 +235,10 @@ def _check_updates(func: FuncOp, order: list[Operation]) -> None:
             continue
         target = op.target
         if not isinstance(target, BlockArgument) or target.block is not func.body.block:
-            raise IRError("updates a value that is no argument of the function", op)
+            raise IRError(
+                "updates a value that is no argument of the function: only those are stored into",
+                op,
+            )
         if target in updates:
             raise IRError(
                 f"updates {_name(target)} a second time; an argument is updated once",

@@ -37,7 +37,7 @@ def functions(module: ModuleOp, func: str | None) -> list[FuncOp]:
     chosen = [op for op in found if op.sym_name.data == func]
     if not chosen:
         names = ", ".join(op.sym_name.data for op in found) or "none"
-        raise IRError(f"func={func} names no function; the module has: {names}", module)
+        raise IRError(f"has no function named '{func}'; there are: {names}", module)
     return chosen
 
 
@@ -81,7 +81,7 @@ def no_such(where: Operation, option: str, name: str, available: list[str]) -> I
                 "stands in a region, whose operations are not targets: inline it first", op
             )
     listed = ", ".join(sorted(set(available))) or "none"
-    return IRError(f"{option}={name} names no operation; there are: {listed}", where)
+    return IRError(f"has no operation named '{name}' ({option}={name}); there are: {listed}", where)
 
 
 class Names:

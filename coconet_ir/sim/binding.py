@@ -166,7 +166,7 @@ def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
     array = np.asarray(given)
     if array.dtype == dtype:
         return array
-    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
+    if array.dtype.type is np.void and array.dtype.itemsize == dtype.itemsize:
         return array.view(dtype)  # how .npz keeps types that NumPy does not know
     if array.dtype.kind not in "fiub" and not is_float(array.dtype):
         raise IRError(f"is given {array.dtype} elements for %{name}, not numbers", func)
@@ -242,8 +242,10 @@ def assemble(value: Value, arrays: Sequence[Array], mesh: Mesh) -> Array:
     front = tuple(mesh.shape[axis] for axis in axes)
     whole = np.empty((*front, *value.shape), arrays[0].dtype)
     regions, defined = mesh.regions(value.dist, value.shape), mesh.defined(value.dist)
+    filled: set[tuple[Any, ...]] = set()
     for rank in range(mesh.ranks):
-        if defined[rank]:
-            place = tuple(mesh.coordinates[rank][axis] for axis in axes)
+        place = tuple(mesh.coordinates[rank][axis] for axis in axes)
+        if defined[rank] and (place, regions[rank]) not in filled:
             whole[(*place, *slices(regions[rank]))] = arrays[rank]
+            filled.add((place, regions[rank]))
     return whole

@@ -63,6 +63,11 @@ def is_float(dtype: DType) -> bool:
     return dtype in _FLOAT_TYPES
 
 
+def numpy_knows(dtype: DType) -> bool:
+    """Whether the type is NumPy's own, not one of `ml_dtypes`."""
+    return dtype in _NUMPY_FLOATS or not is_float(dtype)
+
+
 def default_accumulate(dtype: DType) -> DType:
     """The type in which `dtype` is summed: f32 for floats of 16 bits and fewer, else itself."""
     return F32 if is_float(dtype) and dtype.itemsize <= 2 else dtype

@@ -228,7 +228,7 @@ class Machine:
         """The arrays as a value, once they are seen to have the element type and extents they must."""
         dtype = self.numbers.dtype(type)
         if shape is None:
-            value = Value(type, None, tuple(map(read_only, arrays)))
+            value = Value(type, None, _frozen(arrays))
             wanted: list[Shape] = [()] * len(arrays)
         else:
             if len(shape) != arrays[0].ndim:
@@ -241,7 +241,7 @@ class Machine:
                 array if defined[rank] else undefined(array.shape, array.dtype)
                 for array, rank in zip(arrays, self.exchange.ranks, strict=True)
             ]
-            value = Value(type, whole, tuple(map(read_only, cleared)))
+            value = Value(type, whole, _frozen(cleared))
         for array, extent in zip(arrays, wanted, strict=True):
             if array.shape != extent or array.dtype != dtype:
                 raise IRError(
@@ -351,6 +351,12 @@ class Machine:
                 met[group] = collective(op, meeting, self.exchange.gather(group, held))
             rows.append((met[group](group.index(rank)),))
         return rows
+
+
+def _frozen(arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """The arrays, read-only; ranks that share one go on sharing it."""
+    views = {id(array): read_only(array) for array in arrays}
+    return tuple(views[id(array)] for array in arrays)
 
 
 def _run_reference(custom: Custom, op: CustomOp, site: Site, arrays: Sequence[Array]) -> Arrays:

@@ -10,6 +10,7 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -20,7 +21,7 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.comp import SegmentBroadcastOp, SegmentReduceOp
 from coconet_ir.sim.binding import Input
-from coconet_ir.sim.elements import I1, Array, is_float, round_to
+from coconet_ir.sim.elements import I1, Array, is_float, numpy_knows, round_to
 from coconet_ir.sim.kernels import Numbers, Unsupported
 from coconet_ir.sim.mesh import Mesh
 from coconet_ir.sim.sizes import Sizes, argument_names
@@ -108,12 +109,13 @@ def _end_of_segments(arg: BlockArgument, sizes: Sizes) -> int | None:
 def load(path: str) -> dict[str, Array]:
     """The arrays of an `.npz` file by name. Raises `IRError` when it cannot be read."""
     try:
-        loaded: object = np.load(path, allow_pickle=False)
-        if not isinstance(loaded, np.lib.npyio.NpzFile):
-            raise IRError(f"'{path}' holds one array; an .npz file with named arrays is needed")
-        with loaded as file:
-            arrays: dict[str, Array] = {name: file[name] for name in file.files}
-            return arrays
+        with Path(path).open("rb") as file:
+            loaded: Any = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                raise IRError(f"'{path}' holds one array; an .npz file with named arrays is needed")
+            with loaded as archive:
+                arrays: dict[str, Array] = {name: archive[name] for name in archive.files}
+                return arrays
     except OSError as error:
         raise IRError(f"cannot read '{path}': {error.strerror or error}") from None
     except (ValueError, EOFError, BadZipFile, zlib.error) as error:
@@ -122,8 +124,9 @@ def load(path: str) -> dict[str, Array]:
 
 def _raw(array: Array) -> Array:
     """The array as NumPy's format can keep it."""
-    known = array.dtype.kind in "fiub"
-    return array if known else np.ascontiguousarray(array).view(f"V{array.dtype.itemsize}")
+    if numpy_knows(array.dtype):
+        return array
+    return np.array(array, order="C").view(f"V{array.dtype.itemsize}")
 
 
 def save(path: str, arrays: Mapping[str, Array]) -> None:

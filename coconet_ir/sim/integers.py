@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from coconet_ir.sim.elements import I1, Array, DType, round_to, unsigned
+from coconet_ir.sim.elements import I1, Array, DType, numpy_knows, round_to, unsigned
 
 Function = Callable[..., Array]
 
@@ -167,7 +167,7 @@ def from_float(x: Array, dtype: DType, *, unsigned_result: bool) -> Array:
 
 def to_float(x: Array, dtype: DType) -> Array:
     """Integers (signed or unsigned NumPy types) in a float type, rounded once."""
-    if dtype.kind == "f":
+    if numpy_knows(dtype):
         return x.astype(dtype)
     if x.dtype.itemsize == 8:  # of large numbers, whether the low 12 bits are zero decides
         low, half, bound = (np.asarray(number, x.dtype) for number in (0xFFF, 0x800, 1 << 52))

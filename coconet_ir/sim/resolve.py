@@ -13,6 +13,7 @@ from coconet_ir.analysis.notation import Shape as NamedShape
 from coconet_ir.analysis.rules import rule_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.sim.mesh import Shape
+from coconet_ir.sim.sizes import MAX_ELEMENTS
 
 OpenShape = tuple[int | None, ...]
 """A shape in which None stands for a size that only the result's data tells."""
@@ -23,7 +24,8 @@ def result_shapes(
 ) -> list[OpenShape | None]:
     """The global shape of each result, None for a scalar; `splat` are the sizes a splat is given.
 
-    Raises `IRError` when sizes that the rule or a static type ties together differ.
+    Raises `IRError` when sizes that the rule or a static type ties together differ, and for a result of
+    more than `MAX_ELEMENTS`.
     """
     rule = rule_of(op)
     if rule is None:
@@ -37,10 +39,14 @@ def result_shapes(
     if splat:
         for named, result in zip(rule.results, op.results, strict=True):
             sizes.bind(named or (), _with_splat(op, result.type, splat), "the result")
-    return [
+    shapes = [
         None if named is None else tuple(sizes.size(factors) for factors in named)
         for named in rule.results
     ]
+    for shape in shapes:
+        if (count := math.prod(size for size in shape or () if size is not None)) > MAX_ELEMENTS:
+            raise IRError(f"gives {count} elements, more than {MAX_ELEMENTS}", op)
+    return shapes
 
 
 def _static(type: Attribute) -> OpenShape:

@@ -1,10 +1,11 @@
-"""Damage programs and pass pipelines at random; the tool must answer each with a result or a diagnostic.
+"""Damage programs and pass pipelines at random; the tools must answer each with a result or a diagnostic.
 
     python test/fuzz/fuzz.py --count 50000 --seed 1
 
-A case fails when an exception leaves the tool, when it calls itself broken ("internal error"), when it ends without
-a message, when it takes more than five seconds, and when text that it printed does not parse. Each case follows
-from its number and the seed alone: `--only N` runs one and shows its text and what was printed.
+Each case is a program for coconet-opt; what that prints is parsed again and, if small, run on simulated ranks. A
+case fails when an exception leaves a tool, when it calls itself broken ("internal error"), when it fails without a
+message, when it takes more than five seconds, and when text that it printed does not parse. It follows from its
+number and the seed alone: `--only N` runs one and shows its text and what was printed.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from coconet_ir.tools.opt import main as opt
+from coconet_ir.tools.run import main as simulate
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 5.0
@@ -37,212 +39,33 @@ MEMORY = 6 << 30
 
 TOKEN = re.compile(r'"[^"\n]*"|[%!#@^][\w.$-]*|[A-Za-z_][\w.$]*|\d[\w.+-]*|->|\s+|.', re.DOTALL)
 NUMBERS = (
-    *(
-        "0",
-        "1",
-        "-1",
-        "2",
-        "3",
-        "7",
-        "-0",
-        "1.5",
-        "-2.5e-3",
-        "1e400",
-        "-1e400",
-        "0x7FC00000",
-        "0xZZ",
-    ),
-    *(
-        "2147483648",
-        "4294967296",
-        "9223372036854775807",
-        "9223372036854775808",
-        "-9223372036854775809",
-    ),
-    *("18446744073709551616", "1" + "0" * 40, "9" * 5000, "1e99999", "?", "*", "²", "٣"),
+    *"0 1 -1 2 3 7 -0 1.5 -2.5e-3 1e400 -1e400 1e99999 0x7FC00000 0xZZ ? * ² ٣".split(),
+    *"2147483648 4294967296 9223372036854775807 9223372036854775808 18446744073709551616".split(),
+    *("-9223372036854775809", "1" + "0" * 40, "9" * 5000),
 )
 GARBAGE = (
-    *(
-        "{",
-        "}",
-        "(",
-        ")",
-        "[",
-        "]",
-        "<",
-        ">",
-        ",",
-        ":",
-        "=",
-        "->",
-        "-",
-        "?",
-        "*",
-        "|",
-        "/",
-        "+",
-        ";",
-        "\\",
-        "'",
-    ),
-    *(
-        '"',
-        '"\\',
-        '"\\zz"',
-        '"abc',
-        "%",
-        "%%",
-        "@",
-        "@@",
-        "#",
-        "#-}",
-        "{-#",
-        "!",
-        "^",
-        "^bb0:",
-        "//",
-        "\0",
-        "\x0b",
-    ),
-    *("é", "ß", "漢", "\ufeff", "\u202e", "\ud7ff", "　", "\r", "\t", "“"),
-    *(
-        "{}",
-        "{x}",
-        "{x = }",
-        "{coconet.name = 3}",
-        '{coconet.name = "sum"}',
-        "{unit = 0 : i64}",
-        "{unit = 8 : i64}",
-    ),
-    *(
-        "loc(unknown)",
-        'loc("a":1:2)',
-        "loc(#loc)",
-        "attributes {a = 1}",
-        "fastmath<fast>",
-        "fastmath<x>",
-    ),
-    *(
-        "#layout.dist<>",
-        "#layout.dist<dp = local>",
-        "#layout.dist<dp = sliced(9)>",
-        "#layout.dist<zz = local>",
-    ),
-    *(
-        "#layout.dist<dp = sliced(0, 0)>",
-        "#layout.dist<[dp, dp] = sliced(0)>",
-        "#layout.dist<dp = partial(avg)>",
-    ),
-    *(
-        "#layout.dist<dp = root(99999999999999999999)>",
-        "#coll.axes<>",
-        "#coll.axes<dp>",
-        "#coll.kind<avg>",
-    ),
-    *(
-        "#coll.order<ranks>",
-        "#comp.rule<[m] -> [m]>",
-        "#comp.rule<[m m] -> >",
-        "#builtin.int<3>",
-        "dense<1>",
-    ),
-    *(
-        "dense<1.0> : tensor<99999999999xf32>",
-        "dense<[]> : tensor<0xf32>",
-        "dense_resource<x> : tensor<1xf32>",
-    ),
-    *(
-        "tensor<4xf32>",
-        "tensor<?x?xf32>",
-        "tensor<*xf32>",
-        "tensor<f32, f32>",
-        "tensor<4x4xf32, 3>",
-        "vector<4xf32>",
-    ),
-    *(
-        "tensor<4xi1>",
-        "tensor<4xindex>",
-        "tensor<4xf8E4M3FN>",
-        "tensor<4xcomplex<f32>>",
-        "memref<4xf32>",
-        "i9999999",
-    ),
-    *(
-        "f16",
-        "bf16",
-        "f64",
-        "i1",
-        "i64",
-        "index",
-        "none",
-        "tuple<>",
-        "!x",
-        "!whole",
-        "affine_map<(d0) -> (d0 mod 0)>",
-    ),
-    *(
-        "over [dp]",
-        "over []",
-        "over [dp, dp]",
-        "root 0",
-        "root [0, 1]",
-        "dims [0, 0]",
-        "perm [0]",
-        "shift 1",
-    ),
-    *(
-        "pairs [[0, 1]]",
-        "pairs []",
-        "rule [m] -> [m]",
-        "linear(0)",
-        "joint(sum)",
-        "m = whole",
-        "k = reduction(avg)",
-    ),
-    *(
-        "comp.yield",
-        "coll.yield",
-        "func.return",
-        "builtin.module {",
-        "module {",
-        "cf.br ^bb0",
-        "scf.if",
-        "func.call @f()",
-    ),
-    *(
-        '"comp.update"() : () -> ()',
-        '"coll.fused"() ({}) : () -> ()',
-        '"arith.addf"() : () -> ()',
-        '"x"()',
-        "arith.addf",
-    ),
+    *'{ } ( ) [ ] < > , : = -> - ? * | / + ; \\ \' " "\\ "\\zz" "abc % %% @ @@ # #-} {-# ! ^ ^bb0: //'.split(),
+    *("\0", "\x0b", "é", "ß", "漢", "\ufeff", "\u202e", "\ud7ff", "\u3000", "\r", "\t", "“"),
+    *"""
+    {}  {x}  {x = }  {coconet.name = 3}  {coconet.name = "sum"}  {unit = 0 : i64}  {unit = 8 : i64}  loc(unknown)
+    loc("a":1:2)  loc(#loc)  attributes {a = 1}  fastmath<fast>  fastmath<x>  #layout.dist<>  #coll.axes<>
+    #layout.dist<dp = local>  #layout.dist<dp = sliced(9)>  #layout.dist<zz = local>  #layout.dist<dp = sliced(0, 0)>
+    #layout.dist<[dp, dp] = sliced(0)>  #layout.dist<dp = partial(avg)>  #layout.dist<dp = root(99999999999999999999)>
+    #coll.axes<dp>  #coll.kind<avg>  #coll.order<ranks>  #comp.rule<[m] -> [m]>  #comp.rule<[m m] -> >
+    #builtin.int<3>  dense<1>  dense<1.0> : tensor<99999999999xf32>  dense<[]> : tensor<0xf32>
+    dense_resource<x> : tensor<1xf32>  tensor<4xf32>  tensor<?x?xf32>  tensor<*xf32>  tensor<f32, f32>
+    tensor<4x4xf32, 3>  vector<4xf32>  tensor<4xi1>  tensor<4xindex>  tensor<4xf8E4M3FN>  tensor<4xcomplex<f32>>
+    memref<4xf32>  i9999999  f16  bf16  f64  i1  i64  index  none  tuple<>  !x  !whole
+    affine_map<(d0) -> (d0 mod 0)>  over [dp]  over []  over [dp, dp]  root 0  root [0, 1]  dims [0, 0]  perm [0]
+    shift 1  pairs [[0, 1]]  pairs []  rule [m] -> [m]  linear(0)  joint(sum)  m = whole  k = reduction(avg)
+    comp.yield  coll.yield  func.return  builtin.module {  module {  cf.br ^bb0  scf.if  arith.addf  func.call @f()
+    "comp.update"() : () -> ()  "coll.fused"() ({}) : () -> ()  "arith.addf"() : () -> ()  "x"()
+    """.strip()
+    .replace("\n    ", "  ")
+    .split("  "),
 )
-OPTIONS = (
-    "op",
-    "dim",
-    "unit",
-    "axes",
-    "into",
-    "root",
-    "func",
-    "require",
-    "over",
-    "ops",
-    "allow-more-bytes",
-    "zz",
-)
-PASSES = (
-    *(
-        "coconet-infer",
-        "coconet-split",
-        "coconet-slice",
-        "coconet-reorder",
-        "canonicalize",
-        "cse",
-        "dce",
-        "zz",
-    ),
-)
+OPTIONS = "op dim unit axes into root func require over ops allow-more-bytes zz".split()
+PASSES = "coconet-infer coconet-split coconet-slice coconet-reorder canonicalize cse dce zz".split()
 
 
 class TooSlow(BaseException):
@@ -437,14 +260,14 @@ class Answer:
     seconds: float
 
 
-def ask(arguments: Sequence[str]) -> Answer:
-    """Run coconet-opt in this process. Raises what leaves it, `TooSlow` after the limit."""
+def ask(arguments: Sequence[str], tool: Callable[[Sequence[str]], int] = opt) -> Answer:
+    """Run a tool in this process. Raises what leaves it, `TooSlow` after the limit."""
     output, errors = io.StringIO(), io.StringIO()
     start = time.perf_counter()
     signal.setitimer(signal.ITIMER_REAL, LIMIT)
     try:
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
-            code = opt(arguments)
+            code = tool(arguments)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return Answer(code, output.getvalue(), errors.getvalue(), time.perf_counter() - start)
@@ -467,6 +290,8 @@ class Case:
 
     text: str
     arguments: tuple[str, ...]
+    simulated: tuple[str, ...] | None
+    """The arguments of coconet-run, if what is printed is run."""
 
 
 def make_case(seed: int, number: int, texts: Sequence[str]) -> Case:
@@ -486,7 +311,10 @@ def make_case(seed: int, number: int, texts: Sequence[str]) -> Case:
     arguments += [
         flag for flag in ("--split-input-file", "--verify-diagnostics") if rng.random() < 0.02
     ]
-    return Case(text, tuple(arguments))
+    sizes = [f"{axis}={rng.choice((1, 2, 2, 3, 0, -1, 5000))}" for axis in ("dp", "tp", "pp", "ep")]
+    flags = ("--exact", "--seed=7", f"--mesh={rng.choice(sizes)}", "--shape=x=3x2", "--set=lr=0.5")
+    simulated = tuple(flag for flag in flags if rng.random() < 0.2)
+    return Case(text, tuple(arguments), simulated if rng.random() < 0.5 else None)
 
 
 def run_case(case: Case, path: Path) -> tuple[str, float]:
@@ -507,6 +335,8 @@ def run_case(case: Case, path: Path) -> tuple[str, float]:
             wrong = problem(again) or (
                 f"its output is refused: {again.errors}" if again.code else None
             )
+            if wrong is None and case.simulated is not None and is_small(answer.output):
+                wrong = problem(ask([str(path), *case.simulated], simulate))
     except TooSlow:
         return f"more than {LIMIT} s", time.perf_counter() - start
     except Exception:
@@ -514,8 +344,13 @@ def run_case(case: Case, path: Path) -> tuple[str, float]:
     return wrong or ("refused" if answer.code else "accepted"), time.perf_counter() - start
 
 
+def is_small(text: str) -> bool:
+    """Whether a program has no large number where a size stands."""
+    return not re.search(r"\d{3,}(x| : index)", text)
+
+
 @contextlib.contextmanager
-def guarded() -> Iterator[Path]:
+def guarded() -> Generator[Path]:
     """A file for the programs, with the limits on time and memory set."""
 
     def stop(number: int, frame: object) -> None:

@@ -131,6 +131,21 @@ func.func @norm(%x: tensor<?xf16, #layout.dist<tp = sliced(0)>>) -> tensor<f16> 
   func.return %n : tensor<f16>
 }
 
+// The name of an operation goes to the last step.
+
+// CHECK-LABEL: func.func @named_norm(
+// CHECK-NEXT: %length_mulf = arith.mulf %x, %x : tensor<?xf32, #layout.dist<tp = sliced(0)>>
+// CHECK-NEXT: %length_reduce = comp.reduce sum %length_mulf dims [0] {accumulate = f32} : tensor<?xf32, #layout.dist<tp = sliced(0)>> -> tensor<f32, #layout.dist<tp = partial(sum)>>
+// CHECK-NEXT: %length_reduce_ar = coll.all_reduce sum %length_reduce over [tp] : tensor<f32, #layout.dist<tp = partial(sum)>> -> tensor<f32>
+// CHECK-NEXT: %0 = math.sqrt %length_reduce_ar {coconet.name = "length"} : tensor<f32>
+// CHECK-NEXT: func.return %0 : tensor<f32>
+func.func @named_norm(%x: tensor<?xf32, #layout.dist<tp = sliced(0)>>) -> tensor<f32> {
+  // expected-remark @+1 {{reorder 'y': applied: 2 operation(s)}}
+  %y = coll.all_gather %x over [tp] : tensor<?xf32, #layout.dist<tp = sliced(0)>> -> tensor<?xf32>
+  %0 = comp.norm %y {coconet.name = "length"} : tensor<?xf32> -> tensor<f32>
+  func.return %0 : tensor<f32>
+}
+
 // CHECK-LABEL: func.func @mean(
 // CHECK-NEXT: %n_reduce = comp.reduce sum %x dims [0] {accumulate = f32} : tensor<?x4xf32, #layout.dist<tp = sliced(0)>> -> tensor<4xf32, #layout.dist<tp = partial(sum)>>
 // CHECK-NEXT: %n_reduce_ar = coll.all_reduce sum %n_reduce over [tp] : tensor<4xf32, #layout.dist<tp = partial(sum)>> -> tensor<4xf32>
@@ -531,6 +546,31 @@ func.func @region(%x: tensor<?xf32, #layout.dist<tp = sliced(0)>>) -> tensor<?xf
   func.return %z : tensor<?xf32>
 }
 
+// A slice in a region stays there.
+
+// CHECK-LABEL: func.func @slice_in_region(
+// CHECK-NEXT: %w_slice = layout.slice %w over [tp] dim 0 : tensor<?xf32> -> tensor<?xf32, #layout.dist<tp = sliced(0)>>
+// CHECK-NEXT: %p = arith.addf %x, %w_slice : tensor<?xf32, #layout.dist<tp = sliced(0)>>
+// CHECK-NEXT: %p_ag = coll.all_gather %p over [tp] : tensor<?xf32, #layout.dist<tp = sliced(0)>> -> tensor<?xf32>
+// CHECK-NEXT: %z = coll.fused {
+// CHECK-NEXT: %part = layout.slice %w over [tp] dim 0 : tensor<?xf32> -> tensor<?xf32, #layout.dist<tp = sliced(0)>>
+// CHECK-NEXT: %q = arith.addf %part, %part : tensor<?xf32, #layout.dist<tp = sliced(0)>>
+// CHECK-NEXT: coll.yield %q : tensor<?xf32, #layout.dist<tp = sliced(0)>>
+// CHECK-NEXT: }
+// CHECK-NEXT: func.return %p_ag, %z : tensor<?xf32>, tensor<?xf32, #layout.dist<tp = sliced(0)>>
+func.func @slice_in_region(%x: tensor<?xf32, #layout.dist<tp = sliced(0)>>, %w: tensor<?xf32>)
+    -> (tensor<?xf32>, tensor<?xf32, #layout.dist<tp = sliced(0)>>) {
+  // expected-remark @+1 {{reorder 'y': applied: 1 operation(s)}}
+  %y = coll.all_gather %x over [tp] : tensor<?xf32, #layout.dist<tp = sliced(0)>> -> tensor<?xf32>
+  %p = arith.addf %y, %w : tensor<?xf32>
+  %z = coll.fused {
+    %part = layout.slice %w over [tp] dim 0 : tensor<?xf32> -> tensor<?xf32, #layout.dist<tp = sliced(0)>>
+    %q = arith.addf %part, %part : tensor<?xf32, #layout.dist<tp = sliced(0)>>
+    coll.yield %q : tensor<?xf32, #layout.dist<tp = sliced(0)>>
+  }
+  func.return %p, %z : tensor<?xf32>, tensor<?xf32, #layout.dist<tp = sliced(0)>>
+}
+
 // What stops it.
 
 // CHECK-LABEL: func.func @no_rule(
@@ -613,6 +653,29 @@ func.func @beside_partial(%x: tensor<6x8xf32, #layout.dist<tp = root(0)>>, %l: t
   %p = comp.matmul %y, %sum : (tensor<6x8xf32>, tensor<8x3xf32, #layout.dist<tp = partial(sum)>>) -> tensor<6x3xf32, #layout.dist<tp = partial(sum)>>
   %z = coll.all_reduce sum %p over [tp] : tensor<6x3xf32, #layout.dist<tp = partial(sum)>> -> tensor<6x3xf32>
   func.return %z : tensor<6x3xf32>
+}
+
+comp.define @any rule [m, n] -> [m], n = reduction(max) {
+^bb0(%v: tensor<?x?xi1>):
+  %wide = arith.extui %v : tensor<?x?xi1> to tensor<?x?xi32>
+  %most = comp.reduce max %wide dims [1] : tensor<?x?xi32> -> tensor<?xi32>
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %most, %c0 : tensor<?xi32>
+  %zero = arith.constant 0 : i32
+  %zeros = tensor.splat %zero[%n] : tensor<?xi32>
+  %r = arith.cmpi sgt, %most, %zeros : tensor<?xi32>
+  comp.yield %r : tensor<?xi1>
+}
+
+// CHECK-LABEL: func.func @no_reduction_of_bits(
+// CHECK-NEXT: %y = coll.all_gather %x over [tp] : tensor<6x8xi1, #layout.dist<tp = sliced(1)>> -> tensor<6x8xi1>
+// CHECK-NEXT: %p = comp.custom @any(%y) : (tensor<6x8xi1>) -> tensor<6xi1>
+// CHECK-NEXT: func.return %p : tensor<6xi1>
+func.func @no_reduction_of_bits(%x: tensor<6x8xi1, #layout.dist<tp = sliced(1)>>) -> tensor<6xi1> {
+  // expected-remark @+1 {{reorder 'y': declined [needs-reduction]: 'p' cannot move: its result would be <tp = partial(max)>, but i1 elements cannot be reduced}}
+  %y = coll.all_gather %x over [tp] : tensor<6x8xi1, #layout.dist<tp = sliced(1)>> -> tensor<6x8xi1>
+  %p = comp.custom @any(%y) : (tensor<6x8xi1>) -> tensor<6xi1>
+  func.return %p : tensor<6xi1>
 }
 
 // CHECK-LABEL: func.func @own_axes(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from xdsl.parser import Parser
 
 from coconet_ir.analysis.dist import REPLICATED, Cut, Dist, Kind, Local, Partial, Root, State
-from coconet_ir.analysis.inference import accepts, align, propagate
+from coconet_ir.analysis.inference import accepts, align, propagate, withdraw
 from coconet_ir.analysis.notation import Rule, pattern
 from coconet_ir.dialects.attributes import DistAttr
 from coconet_ir.frontend import make_context
@@ -265,6 +265,13 @@ def test_what_reads_no_tensor_has_any_layout_but_a_partial_one(actual: str, acce
     )
 
 
+def test_a_whole_dimension_is_never_made_in_parts() -> None:
+    made = pattern("() -> [n], n = whole").instantiate((None,))
+    expected = propagate(made, (REPLICATED,))
+    assert accepts(made, expected, dists("a = local")) is None
+    assert accepts(made, expected, dists("a = sliced(0)")) == 0
+
+
 # Alignment
 
 
@@ -340,3 +347,62 @@ def test_alignment_only_slices_and_relaxes(text: str, one: Dist, other: Dist) ->
             )
         assert after.partial_kind == before.partial_kind
     assert align(made, aligned) == aligned
+
+
+# From the result back to the operands
+
+
+@pytest.mark.parametrize(
+    ("text", "operands", "result", "wanted"),
+    [
+        (MATMUL, ";", "a = sliced(0)", "a = sliced(0);"),
+        (MATMUL, ";", "a = sliced(1, 4)", "; a = sliced(1, 4)"),
+        (MATMUL, "a = sliced(0);", "[a, b] = sliced(0)", "[a, b] = sliced(0);"),
+        (MATMUL, "a = local;", "a = local, b = sliced(1)", "a = local; b = sliced(1)"),
+        (ADD, ";", "a = sliced(0), b = sliced(1)", "a = sliced(0), b = sliced(1);" * 2),
+        (TRANSPOSE, "", "a = sliced(0)", "a = sliced(1)"),
+        (SUM, "a = sliced(1)", "a = partial(sum), b = sliced(0)", "a = sliced(1), b = sliced(0)"),
+    ],
+)
+def test_withdrawn(text: str, operands: str, result: str, wanted: str) -> None:
+    expected = dists(wanted.removesuffix(";") if wanted.count(";") > 1 else wanted)
+    assert withdraw(rule(text), dists(operands), layout(result)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "operands", "result", "reason"),
+    [
+        (EXTRACT, "", "", Reason.SCALAR_RESULT),
+        (MATMUL, ";", "a = partial(sum)", Reason.LAYOUT_CONFLICT),
+        (MATMUL, ";", "a = local", Reason.LAYOUT_CONFLICT),
+        (MATMUL, "a = local;", "a = sliced(0)", Reason.LAYOUT_CONFLICT),
+        (ADD, "a = sliced(0); a = sliced(0)", "a = sliced(1)", Reason.LAYOUT_CONFLICT),
+        (ADD, "a = sliced(0); a = sliced(0)", "[b, a] = sliced(0)", Reason.LAYOUT_CONFLICT),
+    ],
+)
+def test_not_withdrawn(text: str, operands: str, result: str, reason: Reason) -> None:
+    with pytest.raises(Refused) as refused:
+        withdraw(rule(text), dists(operands), layout(result))
+    assert refused.value.reason is reason
+
+
+def test_products_are_withdrawn_in_units() -> None:
+    made = rule("[b, h, d] -> [b, (h d)]", {"d": 4})
+    assert withdraw(made, dists(""), layout("a = sliced(1, 8)")) == dists("a = sliced(1, 2)")
+    with pytest.raises(Refused, match="units of 6 do not keep whole rows of"):
+        withdraw(made, dists(""), layout("a = sliced(1, 6)"))
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.sampled_from([ADD, MATMUL, MUL, DIV]), layouts(), layouts(), layouts())
+def test_withdrawing_only_slices(text: str, one: Dist, other: Dist, result: Dist) -> None:
+    made = rule(text)
+    try:
+        wanted = withdraw(made, (one, other), result)
+    except Refused:
+        return
+    assert accepts(made, propagate(made, wanted), (result,)) is None
+    for before, after in zip((one, other), wanted, strict=True):
+        assert before.states == after.states
+        for cut in before.cuts:
+            assert after.by_dim[cut.dim].axes[: len(cut.axes)] == cut.axes

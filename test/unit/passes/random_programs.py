@@ -9,7 +9,6 @@ declined and why. A program that a rewrite breaks is printed with the rewrites t
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import random
 import sys
 import time
@@ -17,41 +16,35 @@ import traceback
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from random_generator import Dim, Generator, Program
+from random_steps import STEPS
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation
 from xdsl.transforms.canonicalize import CanonicalizePass
 
-from coconet_ir.analysis.dist import Local
-from coconet_ir.analysis.rules import rank_of
+from coconet_ir.analysis.dist import REPLICATED, Local
+from coconet_ir.analysis.rules import LAYOUT_OF, rank_of
+from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects import coll
-from coconet_ir.dialects.attributes import dist_of
+from coconet_ir.dialects.attributes import DistAttr, as_tensor, dist_of, sizes_of, with_dist
 from coconet_ir.dialects.comp import UpdateOp
+from coconet_ir.dialects.elements import element_of
 from coconet_ir.frontend import check, make_context, parse_program
+from coconet_ir.passes.infer import infer
 from coconet_ir.passes.reorder import reorder
 from coconet_ir.passes.slice import slice_value
 from coconet_ir.passes.split import Into, split
 from coconet_ir.schedule.remarks import Remark
 from coconet_ir.schedule.selection import name_of
+from coconet_ir.sim.binding import the_function
 from coconet_ir.sim.elements import same_bits
 from coconet_ir.sim.executor import Output, run
-from coconet_ir.xdsl_compat import print_module
-
-if TYPE_CHECKING:
-    from generator import Dim, Generator, Program
-else:  # nothing in this folder is imported by its bare name
-    _spec = importlib.util.spec_from_file_location(
-        f"{__name__}_generator", Path(__file__).with_name("generator.py")
-    )
-    _module = importlib.util.module_from_spec(_spec)
-    sys.modules[_spec.name] = _module
-    _spec.loader.exec_module(_module)
-    Generator = _module.Generator
+from coconet_ir.xdsl_compat import print_module, set_type
 
 Array = NDArray[Any]
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 11)
@@ -132,45 +125,45 @@ def data(
     sizes: Mapping[str, int],
 ) -> Array:
     """A random argument, with a leading dimension for each axis on which it is local."""
-    if not isinstance(type, TensorType):
-        return np.asarray(7) if str(type) == "i64" else np.asarray(0.5)
+    element = str(element_of(type))
+    if as_tensor(type) is None:
+        return np.asarray(7) if element == "i64" else np.asarray(0.5)
     local = [mesh[axis] for axis in mesh if isinstance(dist_of(type).by_axis.get(axis), Local)]
     shape = (*local, *(extent(dim, sizes) for dim in dims))
-    if str(type.element_type) in ("i32", "i64"):
-        return numbers.integers(-4, 5, shape).astype(str(type.element_type).replace("i", "int"))
+    if element in ("i32", "i64"):
+        return numbers.integers(-4, 5, shape).astype(element.replace("i", "int"))
     return numbers.integers(-8, 9, shape) / 8
 
 
 @dataclass
 class Reference:
-    """What the program computed before it was rewritten."""
+    """A copy of the program before it was rewritten, and what it is run on."""
 
+    func: FuncOp
     mesh: Mapping[str, int]
     inputs: Mapping[str, Array]
-    rounded: dict[str, Output]
-    exact: dict[str, Output] | None = None
-    """What it computed in f64; made before the first rewrite that adds in another order."""
+    known: dict[bool, dict[str, Output]] = field(default_factory=dict[bool, dict[str, Output]])
 
-
-def refer(rng: random.Random, program: Program) -> Reference:
-    """Bind and run a program."""
-    mesh, inputs = bind(rng, program)
-    exact = run(program.func, mesh, inputs, exact=True).outputs
-    return Reference(mesh, inputs, run(program.func, mesh, inputs).outputs, exact)
+    def outputs(self, exact: bool) -> dict[str, Output]:
+        """What it computes, with every float as f64 if `exact`."""
+        if exact not in self.known:
+            self.known[exact] = run(self.func, self.mesh, self.inputs, exact=exact).outputs
+        return self.known[exact]
 
 
 def compare(func: FuncOp, reference: Reference, reassociated: bool) -> None:
     """Raise `Broken` unless the program still computes what it did."""
-    before = reference.exact if reassociated else reference.rounded
+    before = reference.outputs(reassociated)
     after = run(func, reference.mesh, reference.inputs, exact=reassociated).outputs
-    if before is None or before.keys() != after.keys():
+    if before.keys() != after.keys():
         raise Broken(f"the outputs are {list(after)}")
     for name, old in before.items():
         new = after[name]
         same = close(new.array, old.array) if reassociated else same_bits(new.array, old.array)
         if new.type != old.type or not same:
             raise Broken(
-                f"{name} : {new.type} is\n{new.array}\nbut was : {old.type}\n{old.array}\non {reference.mesh}"
+                f"{name} : {new.type} is\n{new.array}\nbut was : {old.type}\n{old.array}\n"
+                f"on {reference.mesh}"
             )
 
 
@@ -196,9 +189,11 @@ class Case:
     program: Program
     reference: Reference
     tally: Tally
+    each: bool
+    """Whether to look at the program after each rewrite, not only after the last."""
     history: list[str] = field(default_factory=list[str])
     reassociated: bool = False
-    made: Operation | None = None
+    made: coll.AllGatherOp | coll.BroadcastOp | None = None
     """The gather or broadcast that the last rewrite made."""
 
     @property
@@ -223,9 +218,7 @@ class Case:
             self.history.append(f"split {name_of(target)} {into=} {root=}")
             remark = split(self.program.func, name_of(target) or "", into=into, root=root)
             return self.note("split reduce-broadcast", op, remark)
-        rank = (
-            len(target.input.type.get_shape()) if isinstance(target.input.type, TensorType) else 0
-        )
+        rank = len(sizes_of(target.input.type))
         dim = rng.randrange(rank) if rank and rng.random() < 0.5 else None
         unit = rng.choice((1, 1, 1, 2, 3))
         part = tuple(rng.sample(axes, rng.randint(1, len(axes)))) if rng.random() < 0.3 else ()
@@ -238,8 +231,7 @@ class Case:
         """Slice a value and gather it again."""
         rng = self.rng
         over = tuple(rng.sample(self.program.axes, rng.randint(1, len(self.program.axes))))
-        type = target.results[0].type
-        dim = rng.randrange(len(type.get_shape())) if isinstance(type, TensorType) else 0
+        dim = rng.randrange(len(sizes_of(target.results[0].type)))
         unit = rng.choice((1, 1, 2, 3))
         self.history.append(f"slice {name_of(target)} {over=} {dim=} {unit=}")
         kind = target.name
@@ -279,8 +271,7 @@ class Case:
         moves = [op for op in ops if isinstance(op, coll.AllGatherOp | coll.BroadcastOp)]
         tensors = [op for op in ops if rank_of(op.results[0].type)]
         if self.rng.random() < 0.8:  # mostly what others compute with
-            moves = [op for op in moves if is_read(op)] or moves
-            sums = [op for op in sums if is_read(op)] or sums
+            moves, sums = list(filter(is_read, moves)), list(filter(is_read, sums))
             tensors = [op for op in tensors if is_read(op) and not dist_of(op.results[0].type)]
         before = module.clone()
         choice = self.rng.random()
@@ -296,15 +287,59 @@ class Case:
         else:
             self.history.append("canonicalize")
             CanonicalizePass().apply(make_context(), module)
-        new = [op for op in self.ops if op not in ops]
-        self.made = next((op for op in new if isinstance(op, coll.AllGatherOp | coll.BroadcastOp)), None)
+        new = [
+            op
+            for op in self.ops
+            if op not in ops and isinstance(op, coll.AllGatherOp | coll.BroadcastOp)
+        ]
+        self.made = new[0] if new and remark is not None and remark.rewrite != "reorder" else None
         check(module)
         if remark is not None and remark.applied == module.is_structurally_equivalent(before):
             raise Broken(
                 f"'{remark.render()}', but the program has {'not ' * remark.applied}changed"
             )
-        round_trip(module)
+        if self.each:
+            self.look()
+
+    def look(self) -> None:
+        """Raise `Broken` unless the program prints as it is and computes what it did."""
+        round_trip(self.program.module)
         compare(self.program.func, self.reference, self.reassociated)
+
+
+def infer_again(program: Program, reference: Reference, tally: Tally) -> None:
+    """Take the layouts out of a copy's types and infer them. Raises `Broken` if that gives another program."""
+    module = program.module.clone()
+    func = the_function(module, None)
+    values = [*func.body.block.args, *(result for op in func.walk() for result in op.results)]
+    marks = func.arg_attrs or [DictionaryAttr({})] * len(func.body.block.args)
+    func.arg_attrs = ArrayAttr(
+        DictionaryAttr({**mark.data, **layout_of(arg.type)})
+        for mark, arg in zip(marks, func.body.block.args, strict=True)
+    )
+    outputs = func.function_type.outputs
+    func.res_attrs = ArrayAttr(DictionaryAttr(layout_of(type)) for type in outputs)
+    for value in values:
+        set_type(value, with_dist(value.type, REPLICATED))
+    inputs = [arg.type for arg in func.body.block.args]
+    results = [with_dist(type, REPLICATED) for type in outputs]
+    func.function_type = FunctionType.from_lists(inputs, results)
+    check(module)
+    try:
+        infer(func)
+    except IRError:  # a splat, or a broadcast, that was cut as nothing asks for
+        tally.declined["infer", "func.func", "error"] += 1
+        return
+    tally.applied["infer", "func.func"] += 1
+    check(module)
+    round_trip(module)
+    compare(func, reference, reassociated=False)
+
+
+def layout_of(type: Attribute) -> dict[str, Attribute]:
+    """The attribute that stands for the layout of a type."""
+    dist = dist_of(type)
+    return {LAYOUT_OF: DistAttr(dist)} if dist else {}
 
 
 def is_read(op: Operation) -> bool:
@@ -323,25 +358,36 @@ def round_trip(module: ModuleOp) -> None:
         raise Broken("printing what was printed gives another text")
 
 
-def run_case(seed: int, tally: Tally, rewrites: int = 5) -> None:
+def run_case(seed: int, tally: Tally) -> None:
     """One random program and its rewrites. Raises `Broken` with all that is needed to see why."""
+    try:
+        _rewritten(seed, tally, each=False)
+    except Broken:
+        _rewritten(seed, Tally(), each=True)  # the first rewrite that shows
+        raise
+
+
+def _rewritten(seed: int, tally: Tally, each: bool, rewrites: int = 5) -> None:
     rng = random.Random(seed)
-    program = Generator(rng).program(rng.choice((6, 8, 12, 16, 20)))
-    history: list[str] = []
-    text = print_module(program.module)
+    program = Generator(rng).program(rng.choice((6, 8, 12, 16, 20)), STEPS)
+    mesh, inputs = bind(rng, program)
+    before = program.module.clone()
+    reference = Reference(the_function(before, None), mesh, inputs)
+    case = Case(rng, program, reference, tally, each)
+    tally.programs += 1
+    tally.operations += len(case.ops)
     try:
         check(program.module)
-        round_trip(program.module)
-        case = Case(rng, program, refer(rng, program), tally, history)
-        tally.programs += 1
-        tally.operations += len(case.ops)
+        if rng.random() < 0.3:
+            infer_again(program, reference, tally)
         for _ in range(rewrites):
             case.rewrite()
+        case.look()
     except Exception as error:
-        steps = "".join(f"  {step}\n" for step in history)
-        now = print_module(program.module)
+        steps = "".join(f"  {step}\n" for step in case.history)
         raise Broken(
-            f"program {seed}:\n{text}rewrites:\n{steps}now:\n{now}{describe(error)}"
+            f"program {seed}:\n{print_module(before)}rewrites:\n{steps}now:\n"
+            f"{print_module(program.module)}{describe(error)}"
         ) from error
 
 

@@ -50,12 +50,12 @@ def error_of(text: str, pipeline: str, tmp_path: Path, capsys: pytest.CaptureFix
 
 SELECTORS = {
     "coconet-split{op=none}": (
-        "p.mlir:1:1: error: 'builtin.module' op op=none names no operation; there are: "
+        "p.mlir:1:1: error: 'builtin.module' op has no operation named 'none' (op=none); there are: "
         "a, all, e, one, region, scalar, sum"
     ),
-    "coconet-split{op=none func=second}": "op=none names no operation; there are: a, all",
-    "coconet-split{op=sum func=third}": "func=third names no function; the module has: first, second",
-    "coconet-split{op=two}": "op=two names no operation",
+    "coconet-split{op=none func=second}": "has no operation named 'none' (op=none); there are: a, all",
+    "coconet-split{op=sum func=third}": "has no function named 'third'; there are: first, second",
+    "coconet-split{op=two}": "has no operation named 'two'",
     "coconet-slice{op=one over=tp}": (
         "p.mlir:8:3: error: 'arith.mulf' op is one of 2 operations named 'one'; give it a name of its own "
         "with the attribute coconet.name\n"
@@ -67,9 +67,9 @@ SELECTORS = {
     "coconet-slice{op=inner over=tp}": (
         "p.mlir:11:5: error: 'arith.mulf' op stands in a region, whose operations are not targets: inline it first"
     ),
-    "coconet-reorder{op=all ops=a,b}": "op ops=b names no operation; there are: a, all",
+    "coconet-reorder{op=all ops=a,b}": "'func.func' op has no operation named 'b' (ops=b); there are: a, all",
     "coconet-reorder{op=all ops=a_2}": "'a_2' cannot select an operation",
-    "coconet-infer{func=third}": "func=third names no function; the module has: first, second",
+    "coconet-infer{func=third}": "has no function named 'third'; there are: first, second",
 }
 
 
@@ -84,7 +84,7 @@ def test_two_matches_are_both_shown(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 VALUES = {
-    "coconet-split{op=one2}": "op=one2 names no operation",
+    "coconet-split{op=one2}": "has no operation named 'one2'",
     "coconet-split{op=e}": "is no coll.all_reduce: only those can be split",
     "coconet-split{op=sum dim=2}": "dim=2 is out of range: it has 2 dimension(s)",
     "coconet-split{op=sum dim=-1}": "dim=-1 is out of range: it has 2 dimension(s)",

@@ -55,6 +55,7 @@ GOOD: dict[str, Any] = {
         ),
         ({"w": np.ones(5, np.int32)}, "is given i32 for %w, but f32 is needed"),
         ({"w": ["a"] * 5}, "not numbers"),
+        ({"w": np.full(5, 0.1, BF16).view("V2")}, "is given \\|V2 elements for %w, not numbers"),
         ({"k": np.ones(2, F32)}, r"takes %k as a scalar, but its input has 1 dimension\(s\)"),
         ({"n": 2**31}, "is given i64 for %n with values that i32 does not hold"),
         ({"n": 0.5}, "is given f64 for %n, but i32 is needed"),
@@ -137,6 +138,7 @@ def test_roots_and_pairs_out_of_range(program: Program, function: str, message: 
     [
         ("%r = arith.divsi %n, %z : i32", {}, "'arith.divsi' op divides by zero"),
         ("%r = tensor.splat %n[%i] : tensor<?xi32>", {"i": -1}, "is given the size -1"),
+        ("%r = tensor.splat %n[%i] : tensor<?xi32>", {"i": 1 << 62}, "elements, more than"),
         (
             "%r = tensor.extract %t[%i] : tensor<?xi32>",
             {"i": 4},

@@ -189,7 +189,7 @@ func.func @layout_twice(%x: tensor<8xf32, #layout.dist<tp = local>> {layout.of =
 
 layout.mesh @mesh(tp = 8)
 func.func @layout_mixed(%x: tensor<8xf32> {layout.of = #layout.dist<tp = local>}, %y: tensor<8xf32>) {
-  // expected-error @+1 {{'layout.slice' op has a layout in a function that is not inferred yet: leave layouts to layout.of and}}
+  // expected-error @+1 {{'layout.slice' op has a layout in a function that is not inferred yet: leave layouts to layout.of and coconet-infer, or write them all}}
   %0 = layout.slice %y over [tp] dim 0 : tensor<8xf32> -> tensor<8xf32, #layout.dist<tp = sliced(0)>>
   func.return
 }
@@ -214,7 +214,7 @@ func.func @state_with_value(%x: tensor<8xf32> {coconet.state = 1 : i64}) {
 
 layout.mesh @mesh(tp = 8)
 func.func @slice_local(%x: tensor<8xf32, #layout.dist<tp = local>>) {
-  // expected-error @+1 {{'layout.slice' op axis 'tp' is local in the operand, but it must be replicated there: reduce it or}}
+  // expected-error @+1 {{'layout.slice' op axis 'tp' is local in the operand, but it must be replicated there: reduce it or broadcast it first}}
   %0 = layout.slice %x over [tp] dim 0 : tensor<8xf32, #layout.dist<tp = local>> -> tensor<8xf32, #layout.dist<tp = sliced(0)>>
   func.return
 }
@@ -223,7 +223,7 @@ func.func @slice_local(%x: tensor<8xf32, #layout.dist<tp = local>>) {
 
 layout.mesh @mesh(tp = 8)
 func.func @slice_sliced(%x: tensor<8xf32, #layout.dist<tp = sliced(0)>>) {
-  // expected-error @+1 {{'layout.slice' op axis 'tp' is sliced(0) in the operand, but it must be replicated there: gather it}}
+  // expected-error @+1 {{'layout.slice' op axis 'tp' is sliced(0) in the operand, but it must be replicated there: gather it first}}
   %0 = layout.slice %x over [tp] dim 0 : tensor<8xf32, #layout.dist<tp = sliced(0)>> -> tensor<8xf32, #layout.dist<tp = sliced(0)>>
   func.return
 }
@@ -259,7 +259,7 @@ func.func @slice_unit(%x: tensor<8xf32>) {
 
 layout.mesh @mesh(tp = 8)
 func.func @slice_result(%x: tensor<8xf32>) {
-  // expected-error @+1 {{'layout.slice' op its result has the layout <tp = sliced(0)>, but the operands make it <tp = sliced(0}}
+  // expected-error @+1 {{'layout.slice' op its result has the layout <tp = sliced(0)>, but the operands make it <tp = sliced(0, 4)>}}
   %0 = layout.slice %x over [tp] dim 0 {unit = 4 : i64} : tensor<8xf32> -> tensor<8xf32, #layout.dist<tp = sliced(0)>>
   func.return
 }
@@ -268,7 +268,7 @@ func.func @slice_result(%x: tensor<8xf32>) {
 
 layout.mesh @mesh(dp = 2, tp = 8)
 func.func @slice_other_unit(%x: tensor<8xf32, #layout.dist<dp = sliced(0, 4)>>) {
-  // expected-error @+1 {{'layout.slice' op dimension 0 is already cut in units of 4; a further cut keeps that unit, but unit 1}}
+  // expected-error @+1 {{'layout.slice' op dimension 0 is already cut in units of 4; a further cut keeps that unit, but unit 1 was asked for}}
   %0 = layout.slice %x over [tp] dim 0 : tensor<8xf32, #layout.dist<dp = sliced(0, 4)>> -> tensor<8xf32, #layout.dist<[dp, tp] = sliced(0, 4)>>
   func.return
 }
@@ -277,7 +277,7 @@ func.func @slice_other_unit(%x: tensor<8xf32, #layout.dist<dp = sliced(0, 4)>>) 
 
 layout.mesh @mesh(dp = 2, tp = 8)
 func.func @slice_order(%x: tensor<8xf32, #layout.dist<dp = sliced(0)>>) {
-  // expected-error @+1 {{'layout.slice' op its result has the layout <[tp, dp] = sliced(0)>, but the operands make it <[dp, tp]}}
+  // expected-error @+1 {{'layout.slice' op its result has the layout <[tp, dp] = sliced(0)>, but the operands make it <[dp, tp] = sliced(0)>}}
   %0 = layout.slice %x over [tp] dim 0 : tensor<8xf32, #layout.dist<dp = sliced(0)>> -> tensor<8xf32, #layout.dist<[tp, dp] = sliced(0)>>
   func.return
 }
@@ -340,7 +340,7 @@ func.func @slice_scalar(%x: f32) {
 
 layout.mesh @mesh(tp = 8)
 func.func @relax_sliced(%x: tensor<8xf32, #layout.dist<tp = sliced(0)>>) {
-  // expected-error @+1 {{'layout.relax' op axis 'tp' is sliced(0) in the operand, but only a replicated or partial value can be}}
+  // expected-error @+1 {{'layout.relax' op axis 'tp' is sliced(0) in the operand, but only a replicated or partial value can be relaxed to local: gather it first}}
   %0 = layout.relax %x over [tp] : tensor<8xf32, #layout.dist<tp = sliced(0)>> -> tensor<8xf32, #layout.dist<tp = local>>
   func.return
 }
@@ -349,7 +349,7 @@ func.func @relax_sliced(%x: tensor<8xf32, #layout.dist<tp = sliced(0)>>) {
 
 layout.mesh @mesh(tp = 8)
 func.func @relax_local(%x: tensor<8xf32, #layout.dist<tp = local>>) {
-  // expected-error @+1 {{'layout.relax' op axis 'tp' is local in the operand, but only a replicated or partial value can be}}
+  // expected-error @+1 {{'layout.relax' op axis 'tp' is local in the operand, but only a replicated or partial value can be relaxed to local: reduce it or broadcast it first}}
   %0 = layout.relax %x over [tp] : tensor<8xf32, #layout.dist<tp = local>> -> tensor<8xf32, #layout.dist<tp = local>>
   func.return
 }
@@ -359,7 +359,7 @@ func.func @relax_local(%x: tensor<8xf32, #layout.dist<tp = local>>) {
 layout.mesh @mesh(tp = 8)
 func.func @relax_partial_to_root(%x: tensor<8xf32, #layout.dist<tp = sliced(0)>>) {
   %0 = comp.reduce sum %x dims [0] : tensor<8xf32, #layout.dist<tp = sliced(0)>> -> tensor<f32, #layout.dist<tp = partial(sum)>>
-  // expected-error @+1 {{'layout.relax' op axis 'tp' is partial(sum) in the operand, but only a replicated value can be relaxed}}
+  // expected-error @+1 {{'layout.relax' op axis 'tp' is partial(sum) in the operand, but only a replicated value can be relaxed to root: reduce it by sum first}}
   %1 = layout.relax %0 over [tp] root 0 : tensor<f32, #layout.dist<tp = partial(sum)>> -> tensor<f32, #layout.dist<tp = root(0)>>
   func.return
 }
@@ -413,7 +413,7 @@ func.func @huge_root(%x: tensor<8xf32>) {
 
 layout.mesh @mesh(tp = 8)
 func.func @dense() {
-  // expected-error @+1 {{dense constant of 1,000,000,000 elements; the limit is 1,048,576 (spread a scalar constant with}}
+  // expected-error @+1 {{dense constant of 1,000,000,000 elements; the limit is 1,048,576 (spread a scalar constant with tensor.splat instead)}}
   %0 = arith.constant dense<1.0> : tensor<1000000000xf32, #layout.dist<tp = sliced(0)>>
   func.return
 }
@@ -445,7 +445,7 @@ module {
 
 // -----
 
-// expected-error @+1 {{'builtin.module' op coconet.level = "ranks" is no level of this version: leave it out for a distributed}}
+// expected-error @+1 {{'builtin.module' op coconet.level = "ranks" is no level of this version: leave it out for a distributed program}}
 module attributes {coconet.level = "ranks"} {
 }
 
@@ -467,7 +467,7 @@ func.func @misspelt(%x: tensor<8xf32>) {
 
 layout.mesh @mesh(tp = 8)
 func.func @huge_dense_integer() {
-  // expected-error @+1 {{dense constant of more than 9,223,372,036,854,775,807 elements; the limit is 1,048,576 (spread a scalar}}
+  // expected-error @+1 {{dense constant of more than 9,223,372,036,854,775,807 elements; the limit is 1,048,576 (spread a scalar constant with tensor.splat instead)}}
   %0 = arith.constant dense<1> : tensor<99999999999x99999999999xi64>
   func.return
 }

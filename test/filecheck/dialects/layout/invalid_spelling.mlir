@@ -55,7 +55,7 @@ func.func @f(%x: tensor<8x8xf32, #layout.dist<[dp, tp] = local>>)
 
 // -----
 
-// expected-error @+1 {{'replicated' is no state of an axis: expected sliced(dim), local, partial(sum|prod|max|min) or}}
+// expected-error @+1 {{'replicated' is no state of an axis: expected sliced(dim), local, partial(sum|prod|max|min) or root(coordinate); a replicated axis is not named}}
 func.func @f(%x: tensor<8x8xf32, #layout.dist<tp = replicated>>)
 
 // -----

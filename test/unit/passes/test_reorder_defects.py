@@ -1,0 +1,75 @@
+"""Programs that a reorder once broke, as small as they get; random programs found them."""
+
+from __future__ import annotations
+
+import pytest
+
+from coconet_ir import api
+
+ROWS, V, M = "tensor<?x?xf32, #layout.dist<a = sliced(0)>>", "tensor<?xf32>", "tensor<?x?xf32>"
+COLUMNS = "tensor<?x?xf32, #layout.dist<a = sliced(1)>>"
+
+READS_PARTIAL_IN_PARTS = f"""
+layout.mesh @mesh(a = 2)
+func.func @f(%x: {COLUMNS}, %w: {M}) -> {M} {{
+  %g = coll.all_gather %x over [a] : {COLUMNS} -> {M}
+  %mm = comp.matmul %g, %w : ({M}, {M}) -> {M}
+  %y = arith.subf %g, %mm : {M}
+  func.return %y : {M}
+}}
+"""
+"""%mm becomes partial; %y, which moves too, reads a part of its reduction."""
+
+L, LS = (
+    "tensor<?x?xf32, #layout.dist<b = local>>",
+    "tensor<?x?xf32, #layout.dist<a = sliced(1), b = local>>",
+)
+
+LOCAL_BESIDE_REPLICATED = f"""
+layout.mesh @mesh(a = 2, b = 2)
+func.func @f(%x: {LS}, %w: {V}) -> {L} {{
+  %g = coll.all_gather %x over [a] : {LS} -> {L}
+  %y = comp.rms_norm %g, %w {{eps = 1.0e-2 : f32}} : ({L}, {V}) -> {L}
+  func.return %y : {L}
+}}
+"""
+"""What rms_norm decomposes into multiplies a local tensor by a weight that is replicated."""
+
+P, PV = (
+    "tensor<?x?xf32, #layout.dist<b = partial(sum)>>",
+    "tensor<?xf32, #layout.dist<b = partial(sum)>>",
+)
+PS = "tensor<?x?xf32, #layout.dist<a = sliced(1), b = partial(sum)>>"
+K, KS = (
+    "tensor<?x?xf32, #layout.dist<b = sliced(1)>>",
+    "tensor<?x?xf32, #layout.dist<a = sliced(1), b = sliced(0)>>",
+)
+
+MEAN_OF_PARTIAL = f"""
+layout.mesh @mesh(a = 2, b = 2)
+func.func @f(%x: {K}, %w: {KS}) -> {V} {{
+  %mm = comp.matmul %x, %w : ({K}, {KS}) -> {PS}
+  %g = coll.all_gather %mm over [a] : {PS} -> {P}
+  %mean = comp.mean %g dims [1] : {P} -> {PV}
+  %y = coll.all_reduce sum %mean over [b] : {PV} -> {V}
+  func.return %y : {V}
+}}
+"""
+"""The steps of a mean hold a splat, which cannot be partial: it stays behind the gather."""
+
+
+@pytest.mark.parametrize(
+    ("text", "applied"),
+    [(READS_PARTIAL_IN_PARTS, True), (LOCAL_BESIDE_REPLICATED, True), (MEAN_OF_PARTIAL, False)],
+)
+@pytest.mark.parametrize("mesh", [{"a": 1}, {"a": 3}, {"a": 2}])
+def test_reorder_keeps_the_program(text: str, applied: bool, mesh: dict[str, int]) -> None:
+    before, after = api.parse(text), api.parse(text)
+    func = api.function(after)
+    assert api.reorder(func, "g", allow_more_bytes=True).applied == applied
+    api.check(after)
+    assert after.is_structurally_equivalent(before) != applied
+    inputs = api.generate(func, mesh, shapes={"x": (4, 5)})
+    first = api.run(api.function(before), mesh, inputs, exact=True)
+    for row in api.compare(first, api.run(func, mesh, inputs, exact=True)):
+        assert row.relative <= 1e-12, row
