@@ -4,7 +4,7 @@ PYTHON ?= $(firstword $(foreach name,python3.11 python3,$(shell command -v $(nam
 BIN := .venv/bin
 $(if $(PYTHON),,$(error no python3.11 or python3 on the PATH))
 
-.PHONY: demo test lint types filecheck unit package clean
+.PHONY: demo test lint types filecheck unit docs package clean
 
 demo: .venv/installed
 	$(BIN)/python examples/demo.py
@@ -26,6 +26,10 @@ filecheck: .venv/installed-dev
 
 unit: .venv/installed-dev
 	$(BIN)/pytest --quiet --numprocesses=2
+
+# The dialect reference, from the definitions; a test asserts that it is current.
+docs: .venv/installed-dev
+	$(BIN)/python docs/generate.py
 
 # What users get: the sdist, the wheel built from it, and the tools of an installation of that wheel.
 package: .venv/installed-dev

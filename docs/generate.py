@@ -305,8 +305,10 @@ def _errors(program: str) -> Iterator[tuple[str, str]]:
     except Exception as error:
         for line in api.explain(error).splitlines():
             match = re.search(r"error: '([a-z]+\.[a-z_]+)' op (.*)", line)
-            if match is not None:
-                yield match[1], match[2]
+            # xDSL's own checks of where an operation stands come in any order, and need no telling.
+            if match is not None and not match[2].startswith(f"'{match[1]}'"):
+                # The last digits of computed numbers depend on the machine.
+                yield match[1], re.sub(r"-?\d+\.\d{4,}(e-?\d+)?", "…", match[2])
 
 
 def _extensions() -> Iterator[str]:

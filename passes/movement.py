@@ -48,6 +48,7 @@ def perform(func: FuncOp, plan: Movement) -> None:
         view.erase()
     for gather in spared:
         _drop(gather)
+    parts.drop_unread()
 
 
 def _place_decompositions(plan: Movement, names: Names) -> None:
@@ -74,6 +75,7 @@ class _Parts:
     def __init__(self, func: FuncOp, plan: Movement, names: Names):
         self.func, self.plan, self.names = func, plan, names
         self.made: dict[tuple[SSAValue, Dist], SSAValue] = {}
+        self.remade: list[OpResult] = []
         self.start = func.body.block.first_op
 
     def part(self, value: SSAValue, dist: Dist) -> SSAValue:
@@ -93,6 +95,7 @@ class _Parts:
 
     def _make(self, value: SSAValue, dist: Dist) -> SSAValue:
         if isinstance(value, OpResult) and makes_freely(value.op):
+            self.remade.append(value)
             return self._place(value, [remade(value, dist)])
         for use in value.uses:
             op = use.operation
@@ -132,6 +135,13 @@ class _Parts:
             if use.operation is not reduction:
                 use.operation.operands[use.index] = reduction.output
         self._insert_after(reduction, value)
+
+    def drop_unread(self) -> None:
+        """Erase the splats and constants that are now read in their other layouts alone."""
+        for value in dict.fromkeys(self.remade):
+            if value.first_use is None:
+                value.op.detach()
+                value.op.erase()
 
     def _insert_after(self, op: Operation, value: SSAValue) -> None:
         """Put `op` behind the definition of a value it reads, and give it that place in messages."""

@@ -22,7 +22,7 @@ from coconet_ir.dialects.arith import BitcastOp
 from coconet_ir.dialects.attributes import dist_of, sizes_of, with_dist
 from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.dialects.custom import CustomOp, DefineOp, YieldOp
-from coconet_ir.sim.binding import Value
+from coconet_ir.sim.binding import Value, read_only
 from coconet_ir.sim.elements import Array
 from coconet_ir.sim.exchange import InProcess
 from coconet_ir.sim.executor import Machine
@@ -84,7 +84,9 @@ def _problem(
     try:
         dtypes = tuple(numbers.dtype(value.type) for value in operands)
         found = violations(Subject(rule, dtypes, evaluate, sizes, bit_equal, budget))
-    except (CannotEvaluate, Unsupported) as error:
+    except Unsupported as error:
+        return f"cannot be validated: it {error}"
+    except CannotEvaluate as error:
         return f"cannot be validated: it has no result for small tensors: {error}"
     if not found:
         return None
@@ -209,7 +211,7 @@ def _declared_problem(op: CustomOp, custom: Custom) -> str | None:
 def _call(custom: Custom, arrays: Sequence[Array], results: int) -> tuple[Array, ...]:
     try:
         with np.errstate(all="ignore"):
-            found = custom(*arrays)
+            found = custom(*map(read_only, arrays))
     except Exception as error:
         raise CannotEvaluate(
             f"the Python function raised {type(error).__name__}: {error}"

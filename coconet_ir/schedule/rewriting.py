@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from coconet_ir.analysis.rules import is_uninferred
@@ -65,12 +65,9 @@ def rewrite_in(func: FuncOp, op: str, rewrite: Rewrite) -> Remark:
 
 
 def check_ready(func: FuncOp) -> None:
-    """Raise `IRError` for a function that no rewrite takes: one not inferred yet, or with calls."""
+    """Raise `IRError` for a function that no rewrite takes, one not inferred yet."""
     if is_uninferred(func):
         raise IRError("is not inferred yet: run coconet-infer first", func)
-    for op in func.body.block.ops:
-        if isinstance(op, CallOp):
-            raise IRError("is a call: calls are inlined before a program is rewritten", op)
 
 
 def check_axes(func: FuncOp, axes: Iterable[str], target: Operation) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from coconet_ir.diagnostics import IRError
 
@@ -66,11 +66,6 @@ def find(func: FuncOp, name: str) -> Operation | None:
             [("another one is here", matches[0])],
         )
     return matches[0] if matches else None
-
-
-def find_argument(func: FuncOp, name: str) -> BlockArgument | None:
-    """The argument of this name, or None."""
-    return next((arg for arg in func.body.block.args if arg.name_hint == name), None)
 
 
 def no_such(where: Operation, option: str, name: str, available: list[str]) -> IRError:

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.tensor import SplatOp
 from xdsl.dialects.utils import AbstractYieldOperation
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.traits import SymbolTable
 
 from coconet_ir.analysis.customs import Custom, declared
 from coconet_ir.analysis.dist import Dist
@@ -96,7 +95,7 @@ def run(
     numbers = Numbers(exact)
     values = bind_inputs(func, bound, inputs, numbers, ways.ranks)
     machine = Machine(bound, numbers, ways, progress, sum(1 for _ in func.walk()))
-    results = machine.call(func, values)
+    results = machine.run_block(func.body.block, values)
     ways.finish()
     named = {**machine.updated, **{f"result{i}": value for i, value in enumerate(results)}}
     return Outcome({name: machine.output(value) for name, value in named.items()}, bound)
@@ -119,7 +118,6 @@ class Machine:
         self.updated: dict[str, Value] = {}
         self._values: dict[SSAValue, Value] = {}
         self._uses: dict[SSAValue, int] = {}
-        self._calls: list[FuncOp] = []
         self._progress = progress
         self._done, self._total = 0, total
 
@@ -127,15 +125,6 @@ class Machine:
     def alive(self) -> int:
         """The number of values that are still to be used."""
         return len(self._values)
-
-    def call(self, func: FuncOp, arguments: Sequence[Value]) -> list[Value]:
-        """Run the body of a function on these arguments."""
-        if func in self._calls:
-            raise IRError("calls itself, and a distributed program has no control flow", func)
-        self._calls.append(func)
-        results = self.run_block(func.body.block, arguments)
-        self._calls.pop()
-        return results
 
     def run_block(self, block: Block, arguments: Sequence[Value]) -> list[Value]:
         """Run the operations of a block; the values that its terminator hands on."""
@@ -177,8 +166,6 @@ class Machine:
 
     def apply(self, op: Operation, operands: Sequence[Value]) -> list[Value]:
         """The results of one operation."""
-        if isinstance(op, CallOp):
-            return self.call(_callee(op), operands)
         if (steps := decompose(op)) is not None:
             return self._decomposed(op, steps, operands)
         try:
@@ -376,10 +363,3 @@ def _run_reference(custom: Custom, op: CustomOp, site: Site, arrays: Sequence[Ar
 
 def _at(rank: int, values: Sequence[tuple[Region, ...] | None]) -> tuple[Region | None, ...]:
     return tuple(None if regions is None else regions[rank] for regions in values)
-
-
-def _callee(op: CallOp) -> FuncOp:
-    found = SymbolTable.lookup_symbol(op, op.callee)
-    if not isinstance(found, FuncOp) or not found.body.blocks:
-        raise IRError(f"calls {op.callee}, which is no function with a body", op)
-    return found

@@ -6,12 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FUZZER = Path(__file__).parents[1] / "fuzz" / "fuzz.py"
 
 
-def test_damaged_programs_are_answered() -> None:
+@pytest.mark.parametrize("seed", [1, 2])
+def test_damaged_programs_are_answered(seed: int) -> None:
     run = subprocess.run(
-        [sys.executable, str(FUZZER), "--count", "1500", "--seed", "1"],
+        [sys.executable, str(FUZZER), "--count", "750", "--seed", str(seed)],
         capture_output=True,
         text=True,
     )

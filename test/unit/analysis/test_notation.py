@@ -177,8 +177,16 @@ def test_stars_are_filled_in() -> None:
         ("[m] -> [m]", (2,), "operand 0 must have the dimensions [m], but it has 2"),
         ("[m] -> [m]", (None,), "operand 0 must be a tensor"),
         ("[m] () -> [m]", (1, 1), "operand 1 must be a scalar"),
-        ("[*b, m, k] -> [*b, m, k]", (1,), "operand 0 must have the dimensions [*b, m, k], but it has 1"),
-        ("[*b, m] [*b, m] -> [*b]", (3, 2), "operand 1 must have the dimensions [*b, m], but it has 2"),
+        (
+            "[*b, m, k] -> [*b, m, k]",
+            (1,),
+            "operand 0 must have the dimensions [*b, m, k], but it has 1",
+        ),
+        (
+            "[*b, m] [*b, m] -> [*b]",
+            (3, 2),
+            "operand 1 must have the dimensions [*b, m], but it has 2",
+        ),
     ],
 )
 def test_ranks_that_do_not_fit(text: str, ranks: tuple[int | None, ...], message: str) -> None:

@@ -298,6 +298,7 @@ class Case:
             raise Broken(
                 f"'{remark.render()}', but the program has {'not ' * remark.applied}changed"
             )
+        no_stray_uses(module)
         if self.each:
             self.look()
 
@@ -311,6 +312,8 @@ def infer_again(program: Program, reference: Reference, tally: Tally) -> None:
     """Take the layouts out of a copy's types and infer them. Raises `Broken` if that gives another program."""
     module = program.module.clone()
     func = the_function(module, None)
+    if not any(dist_of(type) for type in (*func.function_type.inputs, *func.function_type.outputs)):
+        return  # nothing says that it is to be inferred
     values = [*func.body.block.args, *(result for op in func.walk() for result in op.results)]
     marks = func.arg_attrs or [DictionaryAttr({})] * len(func.body.block.args)
     func.arg_attrs = ArrayAttr(
@@ -346,6 +349,16 @@ def is_read(op: Operation) -> bool:
     """Whether something computes with the first result."""
     readers = (use.operation for use in op.results[0].uses)
     return any(not isinstance(reader, ReturnOp | UpdateOp) for reader in readers)
+
+
+def no_stray_uses(module: ModuleOp) -> None:
+    """Raise `Broken` when operations outside the program, left by a plan that was dropped, read its values."""
+    inside = set(module.walk())
+    for op in inside:
+        arguments = (arg for region in op.regions for block in region.blocks for arg in block.args)
+        for value in (*op.results, *arguments):
+            if any(use.operation not in inside for use in value.uses):
+                raise Broken(f"something outside the program reads %{value.name_hint}")
 
 
 def round_trip(module: ModuleOp) -> None:

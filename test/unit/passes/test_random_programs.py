@@ -16,6 +16,7 @@ from coconet_ir.dialects.comp import SoftmaxOp
 from coconet_ir.passes import split as split_pass
 
 APPLIED = (
+    ("infer", "func.func"),
     *(("split", f"all_reduce {kind}") for kind in ("sum", "avg", "max", "min")),
     ("split axes", "all_reduce sum"),
     ("split reduce-broadcast", "all_reduce sum"),

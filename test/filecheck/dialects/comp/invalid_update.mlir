@@ -143,3 +143,13 @@ func.func @read_in_region(%x: !r, %y: !r) {
   }
   func.return
 }
+
+// -----
+
+!r = tensor<8x?xf32>
+func.func @returned(%x: !r, %y: !r) -> !r {
+  // expected-note @+1 {{the update is here}}
+  %0 = comp.update %x, %y : !r
+  // expected-error @+1 {{'func.return' op reads %x after its update; read the update's result instead, or read before it}}
+  func.return %x : !r
+}

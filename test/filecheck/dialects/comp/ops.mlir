@@ -99,6 +99,11 @@ func.func @update(%m: !t {coconet.state}, %v: !t {coconet.scattered, coconet.sta
   %0 = comp.update %m, %v : !t
   // CHECK-NEXT: comp.update %{{.*}}, %{{.*}} {my.note} : tensor<8x?xf32>
   %1 = comp.update %v, %0 {my.note} : !t
+  // The shape of a target may be read at any time.
+  // CHECK-NEXT: arith.constant
+  %i = arith.constant 1 : index
+  // CHECK-NEXT: tensor.dim
+  %n = tensor.dim %m, %i : !t
   func.return %0, %1 : !t, !t
 }
 
