@@ -33,16 +33,17 @@ SCALARS = {
 }
 
 Array = npt.NDArray[np.float32]
+F32 = np.float32
 
 
 def numpy_step(average: Array, w: Array, m: Array, v: Array) -> Array:
     """One step of Adam on one rank, the averaged gradient given."""
-    g = average * np.float32(0.5)
-    m = m * np.float32(0.9) + g * np.float32(0.1)
-    v = v * np.float32(0.999) + g * g * np.float32(0.001)
-    direction = (m / np.float32(0.271)) / (np.sqrt(v / np.float32(0.003)) + np.float32(1e-8))
-    w = w - (direction + w * np.float32(0.01)) * np.float32(1e-3)
-    return w.astype(np.float16).astype(np.float32)
+    g = (average * F32(0.5)).astype(F32)
+    m_new = (m * F32(0.9) + g * F32(0.1)).astype(F32)
+    v_new = (v * F32(0.999) + g * g * F32(0.001)).astype(F32)
+    direction = (m_new / F32(0.271)) / (np.sqrt(v_new / F32(0.003)) + F32(1e-8))
+    w_new = (w - (direction + w * F32(0.01)) * F32(1e-3)).astype(F32)
+    return w_new.astype(np.float16).astype(F32)
 
 
 def main() -> int:
@@ -55,7 +56,7 @@ def main() -> int:
     adam = api.function(module)
     rng = np.random.default_rng(0)
     size = options.elements
-    w, m, v = (rng.random(size, dtype=np.float32) for _ in range(3))
+    w, m, v = (rng.random(size).astype(F32) for _ in range(3))
     grad = rng.standard_normal((options.ranks, size)).astype(np.float16)
     inputs = {"grad": grad, "p": w.astype(np.float16), "w": w, "m": m, "v": v, **SCALARS}
 

@@ -81,7 +81,19 @@ def check(module: ModuleOp) -> None:
         module.verify()
     except VerifyException as error:
         raise located(error, module) from error
+    except KeyError:
+        # An operation read a property of its parent, which is checked only after it and lacks it.
+        _check_parents_first(module)
+        raise
     verify_program(module)
+
+
+def _check_parents_first(module: ModuleOp) -> None:
+    try:
+        for op in module.walk():
+            op.verify(verify_nested_ops=False)
+    except VerifyException as error:
+        raise located(error, module) from error
 
 
 def load_python(path: str) -> None:

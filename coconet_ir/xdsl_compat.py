@@ -253,7 +253,18 @@ class LocatedParser(Parser):
     def _parse_block(self) -> Block:
         if self._current_token.kind != MLIRTokenKind.CARET_IDENT:
             self.raise_error(self._found("an operation, a block label or '}'"))
+        self._check_label()
         return super()._parse_block()
+
+    def parse_optional_successor(self) -> Block | None:
+        self._check_label()
+        return super().parse_optional_successor()
+
+    def _check_label(self) -> None:
+        """Refuse the labels that xDSL cannot keep, if the current token is one."""
+        token = self._current_token
+        if token.kind == MLIRTokenKind.CARET_IDENT and not Block.is_valid_name(token.text[1:]):
+            self.raise_error(f"block label '{token.text}' must not start with a digit", token.span)
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Any) -> SSAValue[Any]:
         value = super().resolve_operand(operand, type)

@@ -1,6 +1,7 @@
-"""Folds of views and gathers (design, section 5): slice(all_gather x) = x, all_gather(slice x) = x, sliced splats.
+"""Folds of views and gathers (design, section 5).
 
-The first and the last any pass may use; the second only `canonicalize` does, since a schedule starts from it.
+slice(all_gather x) = x, all_gather(slice x) = x, and slices of splats, constants and broadcasts. The first and the
+last any pass may use; the second only `canonicalize` does, since a schedule starts from it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from xdsl.ir import Operation, OpResult
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from coconet_ir.analysis.dist import Dist
-from coconet_ir.analysis.rules import makes_freely
+from coconet_ir.analysis.rules import can_make
 from coconet_ir.dialects.attributes import dist_of, with_dist
 from coconet_ir.dialects.coll import AllGatherOp
 from coconet_ir.dialects.layout import SliceOp
@@ -21,7 +22,7 @@ from coconet_ir.xdsl_compat import set_type
 
 
 def remade(value: OpResult, dist: Dist) -> Operation:
-    """A copy of the splat or constant that makes `value`, in another layout (design, section 5, folds)."""
+    """A copy of the splat, constant or broadcast that makes `value`, in another layout."""
     copy = value.op.clone()
     lay(copy.results[0], dist)
     return copy
@@ -47,12 +48,13 @@ class SliceOfGather(RewritePattern):
 
 
 class SliceOfMade(RewritePattern):
-    """A slice of a splat or constant is the same splat or constant, with the sliced type."""
+    """A slice of a splat, constant or broadcast is the same operation with the sliced type, where that is free."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op.input, OpResult) and makes_freely(op.input.op):
-            made = remade(op.input, dist_of(op.output.type))
+        dist = dist_of(op.output.type)
+        if isinstance(op.input, OpResult) and can_make(op.input.op, dist):
+            made = remade(op.input, dist)
             made.location = op.location
             rewriter.replace(op, made)
 

@@ -185,7 +185,7 @@ class MovingOp(IRDLOperation, ABC):
 
 
 class SliceFolds(HasCanonicalizationPatternsTrait):
-    """slice(all_gather x) = x; slices of splats and constants."""
+    """slice(all_gather x) = x; slices of splats, constants and broadcasts."""
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:

@@ -14,7 +14,7 @@ from xdsl.traits import IsTerminator
 
 from coconet_ir.analysis.dist import Dist, LayoutError, Partial
 from coconet_ir.analysis.inference import align, propagate
-from coconet_ir.analysis.rules import LAYOUT_OF, is_uninferred, makes_freely, operand_dists, rule_of
+from coconet_ir.analysis.rules import LAYOUT_OF, can_make, is_uninferred, operand_dists, rule_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import DistAttr, axes_text, dist_of, with_dist
 from coconet_ir.dialects.comp import UpdateOp
@@ -151,7 +151,7 @@ class _Inference:
             return value
         if (found := self.made.get((value, dist, block))) is not None:
             return found
-        if isinstance(value, OpResult) and makes_freely(value.op) and not dist.has(Partial):
+        if isinstance(value, OpResult) and can_make(value.op, dist):
             if value.uses.get_length() == 1:
                 lay(value, dist)
                 return value

@@ -7,7 +7,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from coconet_ir.analysis.dist import Dist
 from coconet_ir.analysis.movement import Movement
-from coconet_ir.analysis.rules import makes_freely
+from coconet_ir.analysis.rules import can_make
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.coll import AllGatherOp, AllReduceOp, BroadcastOp
 from coconet_ir.dialects.comp import UpdateOp
@@ -94,7 +94,7 @@ class _Parts:
         return self.made[key]
 
     def _make(self, value: SSAValue, dist: Dist) -> SSAValue:
-        if isinstance(value, OpResult) and makes_freely(value.op):
+        if isinstance(value, OpResult) and can_make(value.op, dist):
             self.remade.append(value)
             return self._place(value, [remade(value, dist)])
         for use in value.uses:
@@ -137,7 +137,7 @@ class _Parts:
         self._insert_after(reduction, value)
 
     def drop_unread(self) -> None:
-        """Erase the splats and constants that are now read in their other layouts alone."""
+        """Erase the splats, constants and broadcasts that are now read in their other layouts alone."""
         for value in dict.fromkeys(self.remade):
             if value.first_use is None:
                 value.op.detach()

@@ -96,15 +96,17 @@ def rule_of(op: Operation) -> Rule | None:
     return None if trait is None else trait.rule(op)
 
 
-def makes_freely(op: Operation) -> bool:
-    """Whether an operation makes a tensor from no tensor, as splats and constants do: every rank can make any part."""
+def can_make(op: Operation, dist: Dist) -> bool:
+    """Whether `op` could as well give its one result the layout `dist`, from the operands that it has.
+
+    So can splats and constants any but a partial one, and a broadcast one that slices its new dimensions: the fold
+    slice(splat | constant | broadcast) of the design, section 5.
+    """
     rule = rule_of(op)
-    if rule is None or rule.data:
+    if rule is None or rule.transition is not None or len(op.results) != 1:
         return False
-    return all(
-        shape is not None and all(factors[0] in rule.free for factors in shape)
-        for shape in rule.results
-    )
+    expected = propagate(rule, operand_dists(op))
+    return rule.results != (None,) and accepts(rule, expected, (dist,)) is None
 
 
 def pointwise(op: Operation, joint: frozenset[Kind] = frozenset()) -> Rule:

@@ -174,22 +174,12 @@ def _check_attributes(op: Operation) -> None:
 
 
 def _check_signature(func: FuncOp, layouts: _Layouts, uninferred: bool) -> None:
-    args = func.body.block.args
-    for arg in args:
-        layouts.check_type(arg.type, func)
-        dist = dist_of(arg.type)
-        if dist.has(Partial):
-            raise IRError(
-                f"takes {_name(arg)} as {dist}: an argument is never partial; make it local", func
-            )
-        if uninferred and dist:
-            raise IRError(f"gives {_name(arg)} a layout both in its type and elsewhere", func)
-    for type in func.function_type.outputs:
-        layouts.check_type(type, func)
     for attributes, types in (
         (func.arg_attrs, func.function_type.inputs),
         (func.res_attrs, func.function_type.outputs),
     ):
+        for type in types:
+            layouts.check_type(type, func)
         if attributes is None:
             continue
         if len(attributes) != len(types):
@@ -198,6 +188,17 @@ def _check_signature(func: FuncOp, layouts: _Layouts, uninferred: bool) -> None:
             )
         for entry, type in zip(attributes, types, strict=True):
             _check_marks(func, entry.data, type, layouts)
+    for arg in func.body.block.args:
+        promised = (
+            None if func.arg_attrs is None else func.arg_attrs.data[arg.index].data.get(LAYOUT_OF)
+        )
+        dist = promised.data if isinstance(promised, DistAttr) else dist_of(arg.type)
+        if dist.has(Partial):
+            raise IRError(
+                f"takes {_name(arg)} as {dist}: an argument is never partial; make it local", func
+            )
+        if uninferred and dist_of(arg.type):
+            raise IRError(f"gives {_name(arg)} a layout both in its type and elsewhere", func)
 
 
 def _check_marks(
@@ -217,8 +218,6 @@ def _check_marks(
             f"has {LAYOUT_OF} = {layout} on a {type}: it takes #layout.dist<…> of a tensor", func
         )
     layouts.check_dist(layout, tensor, func)
-    if layout.data.has(Partial):
-        raise IRError(f"has {LAYOUT_OF} = {layout}: arguments and results are never partial", func)
 
 
 def _name(value: SSAValue) -> str:

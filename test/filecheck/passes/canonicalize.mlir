@@ -29,6 +29,19 @@ func.func @different(%x: !s) -> (tensor<?xf32, #layout.dist<tp = sliced(0)>>,
   func.return %a, %b : tensor<?xf32, #layout.dist<tp = sliced(0)>>, tensor<?xf32, #layout.dist<dp = sliced(0, 4)>>
 }
 
+// A slice of a broadcast along a new dimension is the broadcast with the sliced type; along one of its operand's it stays.
+// CHECK-LABEL: func.func @broadcast
+func.func @broadcast(%b: !f, %like: tensor<?x?xf32>)
+    -> (tensor<?x?xf32, #layout.dist<dp = sliced(0)>>, tensor<?x?xf32, #layout.dist<dp = sliced(1)>>) {
+  // CHECK-NEXT: %y = comp.broadcast %b dims [1] like %like : tensor<?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+  // CHECK-NEXT: comp.broadcast %b dims [1] like %like : tensor<?xf32>, tensor<?x?xf32> -> tensor<?x?xf32, #layout.dist<dp = sliced(0)>>
+  %y = comp.broadcast %b dims [1] like %like : !f, tensor<?x?xf32> -> tensor<?x?xf32>
+  %rows = layout.slice %y over [dp] dim 0 : tensor<?x?xf32> -> tensor<?x?xf32, #layout.dist<dp = sliced(0)>>
+  // CHECK-NEXT: layout.slice %y over [dp] dim 1
+  %columns = layout.slice %y over [dp] dim 1 : tensor<?x?xf32> -> tensor<?x?xf32, #layout.dist<dp = sliced(1)>>
+  func.return %rows, %columns : tensor<?x?xf32, #layout.dist<dp = sliced(0)>>, tensor<?x?xf32, #layout.dist<dp = sliced(1)>>
+}
+
 // A slice of a splat or constant is the splat or constant with the sliced type.
 // CHECK-LABEL: func.func @made
 func.func @made(%k: f32, %n: index) -> (!s, tensor<5xf32, #layout.dist<dp = sliced(0)>>) {

@@ -156,7 +156,7 @@ func.func @partial_argument(%x: tensor<8xf32, #layout.dist<tp = partial(sum)>>) 
 // -----
 
 layout.mesh @mesh(tp = 8)
-// expected-error @+1 {{'func.func' op has layout.of = #layout.dist<tp = partial(sum)>: arguments and results are never partial}}
+// expected-error @+1 {{'func.func' op takes %x as <tp = partial(sum)>: an argument is never partial; make it local}}
 func.func @layout_of_partial(%x: tensor<8xf32> {layout.of = #layout.dist<tp = partial(sum)>}) {
   func.return
 }
