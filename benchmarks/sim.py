@@ -55,8 +55,10 @@ def main() -> int:
     module = api.load(str(ADAM))
     adam = api.function(module)
     rng = np.random.default_rng(0)
-    size = options.elements
-    w, m, v = (rng.random(size).astype(F32) for _ in range(3))
+    size: int = options.elements
+    w: Array = rng.random(size).astype(F32)
+    m: Array = rng.random(size).astype(F32)
+    v: Array = rng.random(size).astype(F32)
     grad = rng.standard_normal((options.ranks, size)).astype(np.float16)
     inputs = {"grad": grad, "p": w.astype(np.float16), "w": w, "m": m, "v": v, **SCALARS}
 

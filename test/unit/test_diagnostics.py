@@ -23,7 +23,7 @@ from xdsl.ir import Block, Region
 from xdsl.utils.exceptions import ParseError, PassFailedException, VerifyException
 
 from coconet_ir.diagnostics import IRError, diagnose, located, position, render
-from coconet_ir.frontend import make_context
+from coconet_ir.frontend import check, make_context
 from coconet_ir.xdsl_compat import LocatedParser
 
 PROGRAM = """\
@@ -169,3 +169,10 @@ def test_functions_are_named_as_written() -> None:
     (function,) = parse(PROGRAM).ops
     assert isinstance(function, FuncOp)
     assert IRError("is wrong", function).render() == "x.mlir:1:1: error: 'func.func' op is wrong"
+
+
+def test_a_function_without_a_type_is_named_before_its_return() -> None:
+    text = '"func.func"() ({\n^bb0:\n  "func.return"() : () -> ()\n}) {sym_name = "f"} : () -> ()'
+    with pytest.raises(IRError) as caught:
+        check(parse(text))
+    assert "x.mlir:1:1: error: 'func.func' op property 'function_type'" in caught.value.render()

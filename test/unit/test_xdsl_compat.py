@@ -301,3 +301,9 @@ def test_hexadecimal_elements_of_dense_floats_are_bits(
 def test_hexadecimal_float_out_of_range() -> None:
     with pytest.raises(ParseError, match="out of range"):
         parse('"x.y"() {c = dense<0x1FF800000> : tensor<2xf32>} : () -> ()')
+
+
+@pytest.mark.parametrize("text", ["^0:\n  func.return", "  cf.br ^1\n^1:\n  func.return"])
+def test_block_labels_that_start_with_a_digit(text: str) -> None:
+    with pytest.raises(ParseError, match="must not start with a digit"):
+        parse(f"func.func @f() {{\n{text}\n}}")
