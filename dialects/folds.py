@@ -18,12 +18,15 @@ from coconet_ir.analysis.rules import can_make
 from coconet_ir.dialects.attributes import dist_of, with_dist
 from coconet_ir.dialects.coll import AllGatherOp
 from coconet_ir.dialects.layout import SliceOp
+from coconet_ir.schedule.selection import NAME
 from coconet_ir.xdsl_compat import set_type
 
 
 def remade(value: OpResult, dist: Dist) -> Operation:
-    """A copy of the splat, constant or broadcast that makes `value`, in another layout."""
+    """A copy of the splat, constant or broadcast that makes `value`, in another layout, without a name yet."""
     copy = value.op.clone()
+    copy.attributes.pop(NAME, None)
+    copy.results[0].name_hint = None
     lay(copy.results[0], dist)
     return copy
 
@@ -56,6 +59,7 @@ class SliceOfMade(RewritePattern):
         if isinstance(op.input, OpResult) and can_make(op.input.op, dist):
             made = remade(op.input, dist)
             made.location = op.location
+            made.results[0].name_hint = op.output.name_hint
             rewriter.replace(op, made)
 
 
