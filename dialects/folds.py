@@ -1,7 +1,8 @@
 """Folds of views and gathers (design, section 5).
 
 slice(all_gather x) = x, all_gather(slice x) = x, and slices of splats, constants and broadcasts. The first and the
-last any pass may use; the second only `canonicalize` does, since a schedule starts from it.
+last any pass may use; the second only `canonicalize` does, since a schedule starts from it. A gather that stands in
+a region stays: the region was made for its collectives.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from coconet_ir.analysis.rules import can_make
 from coconet_ir.dialects.attributes import dist_of, with_dist
 from coconet_ir.dialects.coll import AllGatherOp
 from coconet_ir.dialects.layout import SliceOp
+from coconet_ir.dialects.regions import RegionOp
 from coconet_ir.schedule.selection import NAME
 from coconet_ir.xdsl_compat import set_type
 
@@ -46,7 +48,11 @@ class SliceOfGather(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
         source = op.input.owner
-        if isinstance(source, AllGatherOp) and source.input.type == op.output.type:
+        if (
+            isinstance(source, AllGatherOp)
+            and source.input.type == op.output.type
+            and not isinstance(source.parent_op(), RegionOp)
+        ):
             rewriter.replace(op, (), [source.input])
 
 
@@ -69,5 +75,9 @@ class GatherOfSlice(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AllGatherOp, rewriter: PatternRewriter, /) -> None:
         source = op.input.owner
-        if isinstance(source, SliceOp) and source.input.type == op.output.type:
+        if (
+            isinstance(source, SliceOp)
+            and source.input.type == op.output.type
+            and not isinstance(op.parent_op(), RegionOp)
+        ):
             rewriter.replace(op, (), [source.input])

@@ -94,7 +94,8 @@ class _Parts:
         return self.made[key]
 
     def _make(self, value: SSAValue, dist: Dist) -> SSAValue:
-        if isinstance(value, OpResult) and can_make(value.op, dist):
+        moved = isinstance(value, OpResult) and value.op in self.plan.moved  # it is partial
+        if isinstance(value, OpResult) and not moved and can_make(value.op, dist):
             self.remade.append(value)
             return self._place(value, [remade(value, dist)])
         for use in value.uses:

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from coconet_ir.diagnostics import Diagnostic, IRError, Position, diagnose, render
+from coconet_ir.files import output_file
 from coconet_ir.frontend import (
     check,
     load_python,
@@ -237,21 +238,8 @@ def _write(path: str, text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    target = Path(os.path.realpath(path))
-    try:
-        if target.exists() and not target.is_file():  # a device or pipe cannot be replaced
-            target.write_text(text)
-            return
-        partial = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            partial.write_text(text)
-            if target.exists():
-                partial.chmod(target.stat().st_mode)
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise IRError(f"cannot write '{path}': {error.strerror}") from None
+    with output_file(path) as file:
+        file.write(text.encode())
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ as `binding` says. Element types that NumPy lacks (bf16, f8) are kept as raw byt
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from xdsl.ir import BlockArgument
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.comp import SegmentBroadcastOp, SegmentReduceOp
+from coconet_ir.files import output_file
 from coconet_ir.sim.binding import Input
 from coconet_ir.sim.elements import I1, Array, is_float, numpy_knows, round_to
 from coconet_ir.sim.kernels import Numbers, Unsupported
@@ -131,16 +131,7 @@ def _raw(array: Array) -> Array:
 
 def save(path: str, arrays: Mapping[str, Array]) -> None:
     """Write an `.npz` file in one step. Raises `IRError` when it cannot be written."""
-    target = Path(os.path.realpath(path))
-    part = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        try:
-            with ZipFile(part, "w") as file:  # numpy.savez cannot take every name
-                for name, array in arrays.items():
-                    with file.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                        np.lib.format.write_array(entry, _raw(array), allow_pickle=False)
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise IRError(f"cannot write '{path}': {error.strerror or error}") from None
+    with output_file(path) as output, ZipFile(output, "w") as file:
+        for name, array in arrays.items():  # numpy.savez cannot take every name
+            with file.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, _raw(array), allow_pickle=False)

@@ -1,0 +1,39 @@
+"""Outputs that are whole or not there: a file appears, or changes, in one step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from coconet_ir.diagnostics import IRError
+
+
+@contextmanager
+def output_file(path: str) -> Generator[BinaryIO]:
+    """A file to write, which takes the place of `path` when the block ends without an exception.
+
+    A device or a pipe is written as it is: it must never be replaced. A link keeps pointing where it does.
+    Raises `IRError` when `path` cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not target.is_file():
+            buffer = BytesIO()  # what writes archives goes back and forth
+            yield buffer
+            target.write_bytes(buffer.getvalue())
+            return
+        partial = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            with partial.open("wb") as file:
+                yield file
+            if target.exists():
+                partial.chmod(target.stat().st_mode)
+            partial.replace(target)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise IRError(f"cannot write '{path}': {error.strerror or error}") from None
