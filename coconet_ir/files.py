@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from io import BytesIO
@@ -37,3 +38,14 @@ def output_file(path: str) -> Generator[BinaryIO]:
             partial.unlink(missing_ok=True)
     except OSError as error:
         raise IRError(f"cannot write '{path}': {error.strerror or error}") from None
+
+
+def give_up_output(error: OSError) -> int:
+    """What a tool does when standard output takes no more: say why, unless its reader has gone; status 1.
+
+    Nothing is written to it any more, so that the interpreter has nothing to complain of at its end.
+    """
+    if not isinstance(error, BrokenPipeError):
+        print(f"error: cannot write the output: {error.strerror or error}", file=sys.stderr)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
 import re
 import sys
 import time
@@ -21,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from coconet_ir.diagnostics import Diagnostic, IRError, Position, diagnose, render
-from coconet_ir.files import output_file
+from coconet_ir.files import give_up_output, output_file
 from coconet_ir.frontend import (
     check,
     load_python,
@@ -81,9 +80,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except IRError as error:
         print(error.render(), file=sys.stderr)
         return 1
-    except BrokenPipeError:  # the reader of our output has gone; keep the interpreter quiet
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except OSError as error:
+        return give_up_output(error)
     except KeyboardInterrupt:
         return 130
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 import traceback
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from coconet_ir.diagnostics import Diagnostic, diagnose, render
 from coconet_ir.dialects.attributes import dist_of
+from coconet_ir.files import give_up_output
 from coconet_ir.frontend import (
     check,
     load_python,
@@ -46,12 +46,14 @@ def main(args: Sequence[str] | None = None) -> int:
 
             session = Session()
         status = _run(options, session)
+        sys.stdout.flush()
         if session is not None:
             session.close()
         return status
-    except BrokenPipeError:  # the reader of our output has gone; keep the interpreter quiet
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except OSError as error:
+        if session is not None:
+            session.fail(str(error))
+        return give_up_output(error)
     except KeyboardInterrupt:
         if session is not None:
             session.fail("interrupted")

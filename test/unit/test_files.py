@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -78,3 +80,22 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         output_file(path),
     ):
         pass
+
+
+
+@pytest.mark.parametrize("tool", ["opt", "run"])
+def test_output_that_takes_no_more_is_an_error(tool: str, tmp_path: Path) -> None:
+    program = tmp_path / "p.mlir"
+    program.write_text("func.func @f() {\n  func.return\n}\n")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", f"coconet_ir.tools.{tool}", str(program)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: cannot write the output: No space left on device\n",
+    )
