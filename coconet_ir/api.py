@@ -8,8 +8,9 @@
     api.reorder(adam, "avg_ag")
     print(api.show(module))
 
-Every error of a program is a `DiagnosticException` or a `ParseError`; `explain` turns either into the lines that
-the tools print.
+Every error of a program is a `DiagnosticException` (ours: `IRError`) or a `ParseError`; `explain` turns either
+into the lines that the tools print. `custom` raises `RuleError` for a rule that does not parse, and `ValueError` for a
+name that is taken.
 """
 
 from __future__ import annotations
@@ -29,12 +30,16 @@ from coconet_ir.passes.split import split
 from coconet_ir.schedule.remarks import Remark, collect
 from coconet_ir.sim import inputs
 from coconet_ir.sim.binding import Input, bind_mesh, the_function
-from coconet_ir.sim.compare import compare
-from coconet_ir.sim.executor import Outcome, run
+from coconet_ir.sim.compare import Difference, compare
+from coconet_ir.sim.executor import Outcome, Output, run
+from coconet_ir.sim.inputs import load as read_arrays
+from coconet_ir.sim.inputs import save as write_arrays
 from coconet_ir.xdsl_compat import print_module
 
 __all__ = [
+    "Difference",
     "Outcome",
+    "Output",
     "Remark",
     "check",
     "collect",
@@ -46,11 +51,13 @@ __all__ = [
     "infer",
     "load",
     "parse",
+    "read_arrays",
     "reorder",
     "run",
     "show",
     "slice_value",
     "split",
+    "write_arrays",
 ]
 
 

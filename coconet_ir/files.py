@@ -20,13 +20,14 @@ def output_file(path: str) -> Generator[BinaryIO]:
     A device or a pipe is written as it is: it must never be replaced. A link keeps pointing where it does.
     Raises `IRError` when `path` cannot be written.
     """
-    target = Path(os.path.realpath(path))
+    place = Path(path)
     try:
-        if target.exists() and not target.is_file():
+        if place.exists() and not place.is_file():
             buffer = BytesIO()  # what writes archives goes back and forth
             yield buffer
-            target.write_bytes(buffer.getvalue())
+            place.write_bytes(buffer.getvalue())
             return
+        target = Path(os.path.realpath(path))
         partial = target.with_name(f".{target.name}.{os.getpid()}")
         try:
             with partial.open("wb") as file:

@@ -74,13 +74,14 @@ def check(module: ModuleOp) -> None:
     Raises `IRError`.
     """
     from coconet_ir.analysis.dominance import check_dominance
-    from coconet_ir.analysis.verifier import verify_program
+    from coconet_ir.analysis.verifier import unknown_axis, verify_program
 
     check_dominance(module)  # first: xDSL finds some of its errors too, and says less
     try:
         module.verify()
     except VerifyException as error:
-        raise located(error, module) from error
+        # A misspelt axis is no axis of the layouts either: say that rather than what follows from it.
+        raise (unknown_axis(module) or located(error, module)) from error
     except KeyError:
         # An operation read a property of its parent, which is checked only after it and lacks it.
         _check_parents_first(module)

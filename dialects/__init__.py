@@ -10,6 +10,9 @@ from xdsl.ir import Dialect
 def get_layout() -> Dialect:
     from coconet_ir.dialects.layout import Layout
 
+    # With layouts come the rules of upstream operations on tensors, in plain xdsl-opt too.
+    for upstream in (get_arith, get_math, get_tensor):
+        upstream()
     return Layout
 
 

@@ -342,11 +342,12 @@ _JOINT: dict[type[Operation], frozenset[Kind]] = {
 
 
 def _operations() -> list[type[Operation]]:
-    ours = {operation.name for operation in _OURS}
-    upstream = [operation for operation in arith.Arith.operations if operation.name not in ours]
-    for operation in (*upstream, *_OURS):
-        operation.traits.add_trait(pointwise_rule(_JOINT.get(operation, frozenset())))
-    return [*upstream, *_OURS]
+    ours = {operation.name: operation for operation in _OURS}
+    for operation in (*arith.Arith.operations, *_OURS):
+        # Those of xDSL that ours replace get the rule too: plain xdsl-opt parses into them.
+        joint = _JOINT.get(ours.get(operation.name, operation), frozenset())
+        operation.traits.add_trait(pointwise_rule(joint))
+    return [*(op for op in arith.Arith.operations if op.name not in ours), *_OURS]
 
 
 Arith = Dialect(

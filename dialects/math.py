@@ -140,11 +140,10 @@ _OURS: tuple[type[Operation], ...] = (FPowIOp, IsFiniteOp, IsInfOp, IsNaNOp, IsN
 
 def _operations() -> list[type[Operation]]:
     ours = {operation.name for operation in _OURS}
-    upstream = [operation for operation in math.Math.operations if operation.name not in ours]
-    for operation in (*upstream, *_OURS):
-        # No function of this dialect is linear.
+    for operation in (*math.Math.operations, *_OURS):
+        # No function of this dialect is linear. Those that ours replace are for plain xdsl-opt.
         operation.traits.add_trait(pointwise_rule())
-    return [*upstream, *_OURS]
+    return [*(op for op in math.Math.operations if op.name not in ours), *_OURS]
 
 
 Math = Dialect("math", _operations())

@@ -78,7 +78,8 @@ def _whole_rule(rank: int | None, scalars: int, shape_only: bool) -> Rule:
 def _operations() -> list[type[Operation]]:
     tensor.SplatOp.traits.add_trait(pointwise_rule())
     tensor.DimOp.traits.add_trait(HasRule(_dim_rule))
-    ExtractOp.traits.add_trait(HasRule(_extract_rule))
+    for extract in (ExtractOp, tensor.ExtractOp):  # xDSL's is for plain xdsl-opt
+        extract.traits.add_trait(HasRule(_extract_rule))
     upstream = [op for op in tensor.Tensor.operations if op.name != ExtractOp.name]
     return [*upstream, ExtractOp]
 

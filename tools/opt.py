@@ -70,7 +70,7 @@ class _Result:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool; returns 0 for success, 1 for a program or pass that failed, 2 for wrong usage."""
     try:
-        options = _argument_parser().parse_args(args)
+        options = _arguments(sys.argv[1:] if args is None else args)
     except SystemExit as stop:  # --help and usage errors, already printed
         return stop.code if isinstance(stop.code, int) else 2
     collecting = gc.isenabled()
@@ -87,6 +87,15 @@ def main(args: Sequence[str] | None = None) -> int:
     finally:
         if collecting:
             gc.enable()
+
+
+def _arguments(args: Sequence[str]) -> argparse.Namespace:
+    parser = _argument_parser()
+    for arg in args:
+        form = arg.removeprefix("--remarks=")
+        if form != arg and form not in ("text", "json"):  # argparse would not say what there is
+            parser.error(f"argument --remarks: invalid value '{form}' (choose from text, json)")
+    return parser.parse_args(args)
 
 
 def _argument_parser() -> argparse.ArgumentParser:
@@ -111,9 +120,9 @@ def _argument_parser() -> argparse.ArgumentParser:
     add("--print-between-passes", action="store_true", help="print to stderr between passes")
     add("--time-passes", action="store_true", help="print times to stderr")
     remarks = parser.add_mutually_exclusive_group()
-    for flag, value in (("--remarks", "text"), ("--remarks=json", "json")):
+    for flags, value in ((("--remarks", "--remarks=text"), "text"), (("--remarks=json",), "json")):
         help = f"print what passes did or declined to stderr ({value})"
-        remarks.add_argument(flag, action="store_const", dest="remarks", const=value, help=help)
+        remarks.add_argument(*flags, action="store_const", dest="remarks", const=value, help=help)
     add("--version", action="store_true", help="print the version")
     return parser
 

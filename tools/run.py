@@ -6,11 +6,12 @@ import argparse
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isinf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from coconet_ir.diagnostics import Diagnostic, diagnose, render
+from coconet_ir.diagnostics import Diagnostic, IRError, diagnose, render
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.files import give_up_output
 from coconet_ir.frontend import (
@@ -36,7 +37,7 @@ _PATIENCE = 1.0
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool; returns 0 for success, 1 for an error or outputs that differ, 2 for wrong usage."""
     try:
-        options = _argument_parser().parse_args(args)
+        options = _arguments(args)
     except SystemExit as stop:  # --help and usage errors, already printed
         return stop.code if isinstance(stop.code, int) else 2
     session: Session | None = None
@@ -66,6 +67,31 @@ def main(args: Sequence[str] | None = None) -> int:
         return 1
 
 
+class _Once(argparse.Action):
+    """Adds what an option gives by name; one name cannot be given twice."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        held: dict[str, Any] = getattr(namespace, self.dest)
+        for name in values:
+            if name in held:
+                raise argparse.ArgumentError(self, f"'{name}' is given twice")
+        setattr(namespace, self.dest, {**held, **values})
+
+
+def _arguments(args: Sequence[str] | None) -> argparse.Namespace:
+    parser = _argument_parser()
+    options = parser.parse_args(args)
+    if options.program == options.compare == "-":
+        parser.error("only one of the two programs can be standard input")
+    return options
+
+
 def _argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="coconet-run",
@@ -78,10 +104,10 @@ def _argument_parser() -> argparse.ArgumentParser:
     add("--backend", choices=("sim", "mpi"), default="sim", help="sim: all ranks in this process; "
         "mpi: one rank a process, started by mpirun")  # fmt: skip
     add("--func", metavar="NAME", help="the function, if the module has several")
-    add("--mesh", type=_mesh, default={}, metavar="dp=8,tp=2", help="sizes of axes")
-    add("--shape", type=_shape, action="append", default=[], metavar="w=1000x3",
+    add("--mesh", type=_mesh, action=_Once, default={}, metavar="dp=8,tp=2", help="sizes of axes")
+    add("--shape", type=_shape, action=_Once, default={}, metavar="w=1000x3",
         help="the global shape of an argument; ? leaves a dimension open")  # fmt: skip
-    add("--set", type=_scalar, action="append", default=[], metavar="lr=0.1", help="a scalar")
+    add("--set", type=_scalar, action=_Once, default={}, metavar="lr=0.1", help="a scalar")
     add("--seed", type=_seed, default=0, metavar="N", help="for the inputs that are not given")
     add("--inputs", metavar="FILE.npz", help="inputs by name; others are made from the seed")
     add("--outputs", metavar="FILE.npz", help="where to write updated arguments and results")
@@ -112,22 +138,27 @@ def _seed(text: str) -> int:
     return seed
 
 
-def _shape(text: str) -> tuple[str, tuple[int | None, ...]]:
+def _shape(text: str) -> dict[str, tuple[int | None, ...]]:
     name, sizes = _pair(text)
     parts = sizes.split("x") if sizes else []
-    return name, tuple(
-        None if part == "?" else _number(int, part, f"a size of '{name}'") for part in parts
-    )
+    return {
+        name: tuple(
+            None if part == "?" else _number(int, part, f"a size of '{name}'") for part in parts
+        )
+    }
 
 
-def _scalar(text: str) -> tuple[str, int | float]:
+def _scalar(text: str) -> dict[str, int | float]:
     name, value = _pair(text)
     if value in ("true", "false"):
-        return name, value == "true"
+        return {name: value == "true"}
     try:
-        return name, int(value)
+        return {name: int(value)}
     except ValueError:
-        return name, _number(float, value, f"the value of '{name}'")
+        number: float = _number(float, value, f"the value of '{name}'")
+    if isinf(number) and any(c.isdigit() for c in value):
+        raise argparse.ArgumentTypeError(f"the value of '{name}' is out of range for every type")
+    return {name: number}
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -158,12 +189,9 @@ def _run(options: argparse.Namespace, session: Session | None) -> int:
         if len(declared.axes) == 1:  # as many ranks as processes
             mesh = {declared.axes[0]: session.size}
     given = {} if options.inputs is None else load(options.inputs)
+    _check_scalars(func, options.set)
     values = generate(
-        func,
-        bind_mesh(func, mesh),
-        {**given, **dict(options.set)},
-        dict(options.shape),
-        options.seed,
+        func, bind_mesh(func, mesh), {**given, **options.set}, options.shape, options.seed
     )
     outcome = _execute(func, mesh, values, options.exact, session)
     second = None if other is None else _execute(other, mesh, values, options.exact, session)
@@ -175,6 +203,21 @@ def _run(options: argparse.Namespace, session: Session | None) -> int:
     if second is None:
         return 0
     return _compare(options, outcome, second)
+
+
+def _check_scalars(func: FuncOp, names: Iterable[str]) -> None:
+    """Raise `IRError` when one of the names is that of a tensor with dimensions."""
+    from coconet_ir.analysis.rules import rank_of
+    from coconet_ir.sim.sizes import argument_names
+
+    arguments = argument_names(func)
+    for name in names:
+        if name in arguments and rank_of(arguments[name].type):
+            raise IRError(
+                f"takes %{name} as a tensor, and --set is for scalars: give its elements with --inputs, or "
+                "only its shape with --shape",
+                func,
+            )
 
 
 def _load(path: str, name: str | None) -> FuncOp:

@@ -23,11 +23,20 @@ class Custom:
     reference: Callable[..., Array | tuple[Array, ...]]
 
     def __call__(self, *arrays: Array) -> tuple[Array, ...]:
-        """The results for these operands, as a tuple of arrays."""
+        """The results for these operands, as a tuple of arrays.
+
+        Raises `TypeError` when the reference returns anything else, and what the reference raises.
+        """
         import numpy as np
 
-        found = self.reference(*arrays)
-        return tuple(map(np.asarray, found if isinstance(found, tuple) else (found,)))
+        found: Any = self.reference(*arrays)
+        results: tuple[Any, ...] = found if isinstance(found, tuple) else (found,)
+        for result in results:
+            if not isinstance(result, np.ndarray | np.generic):
+                raise TypeError(f"it returned {type(result).__name__}, not an array")
+            if result.dtype.kind in "OSU":
+                raise TypeError(f"it returned an array of {result.dtype}, not of numbers")
+        return tuple(map(np.asarray, results))
 
 
 _registered: dict[str, Custom] = {}

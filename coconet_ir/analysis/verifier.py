@@ -7,9 +7,17 @@ operations compute what their rules say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType, UnitAttr
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    IndexType,
+    IntegerType,
+    ModuleOp,
+    NoneAttr,
+    TensorType,
+    UnitAttr,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -23,6 +31,9 @@ from coconet_ir.dialects.comp import DropoutOp, ReshapeOp, TransposeOp, UpdateOp
 from coconet_ir.dialects.custom import CustomOp, DefineOp
 from coconet_ir.dialects.layout import MeshOp, RelaxOp, SliceOp
 from coconet_ir.dialects.regions import RegionOp, YieldOp
+from coconet_ir.schedule.selection import NAME
+
+_NUMBERS = (AnyFloat, IntegerType, IndexType)
 
 LEVEL = "coconet.level"
 """The module attribute that names a level below the distributed one."""
@@ -61,6 +72,26 @@ def verify_program(module: ModuleOp) -> None:
             check_definition(op)
 
 
+def unknown_axis(module: ModuleOp) -> IRError | None:
+    """The error for the first axis that the mesh lacks, if there is one, in a module that need not be checked."""
+    meshes = [op for op in module.ops if isinstance(op, MeshOp)]
+    layouts = _Layouts(meshes[0] if len(meshes) == 1 else None)
+    try:
+        for op in module.walk():
+            values = (
+                *op.results,
+                *(arg for region in op.regions for b in region.blocks for arg in b.args),
+            )
+            for value in values:
+                layouts.check_axes(dist_of(value.type).axes(), op)
+            axes = op.properties.get("axes")
+            if isinstance(axes, AxesAttr):
+                layouts.check_axes(axes.data, op)
+    except IRError as error:
+        return error
+    return None
+
+
 def _the_mesh(module: ModuleOp) -> MeshOp | None:
     meshes = [op for op in module.walk() if isinstance(op, MeshOp)]
     if len(meshes) > 1:
@@ -87,7 +118,14 @@ class _Layouts:
         if id(type) in self.seen:
             return
         self.seen[id(type)] = type
-        if (tensor := as_tensor(type)) is None:
+        tensor = as_tensor(type)
+        if not isinstance(type if tensor is None else tensor.element_type, _NUMBERS):
+            raise IRError(
+                f"has the type {type}: a distributed program has floats, integers and index, and "
+                "tensors of these",
+                op,
+            )
+        if tensor is None:
             return
         if not isinstance(tensor.encoding, NoneAttr):
             if not isinstance(tensor.encoding, DistAttr):
@@ -162,6 +200,7 @@ def _in_order(block: Block) -> Iterator[Operation]:
 
 def _check_attributes(op: Operation) -> None:
     """An attribute that our operations do not know is an option misspelt, or one of another operation."""
+    _check_prefixed(op.attributes, (NAME,), op)
     if not isinstance(op, IRDLOperation) or op.name.split(".")[0] not in OWN:
         return
     for name in op.attributes:
@@ -173,10 +212,19 @@ def _check_attributes(op: Operation) -> None:
             )
 
 
+def _check_prefixed(names: Iterable[str], known: Sequence[str], op: Operation) -> None:
+    """Attributes that begin as the project's own do are the project's own."""
+    for name in names:
+        if name.split(".")[0] in ("coconet", *OWN) and name not in known:
+            raise IRError(
+                f"has an unknown attribute '{name}'; here may stand {', '.join(known)}", op
+            )
+
+
 def _check_signature(func: FuncOp, layouts: _Layouts, uninferred: bool) -> None:
-    for attributes, types in (
-        (func.arg_attrs, func.function_type.inputs),
-        (func.res_attrs, func.function_type.outputs),
+    for attributes, types, known in (
+        (func.arg_attrs, func.function_type.inputs, (STATE, SCATTERED, LAYOUT_OF)),
+        (func.res_attrs, func.function_type.outputs, (LAYOUT_OF,)),
     ):
         for type in types:
             layouts.check_type(type, func)
@@ -187,6 +235,7 @@ def _check_signature(func: FuncOp, layouts: _Layouts, uninferred: bool) -> None:
                 f"has {len(types)} types but {len(attributes)} dictionaries for them", func
             )
         for entry, type in zip(attributes, types, strict=True):
+            _check_prefixed(entry.data, known, func)
             _check_marks(func, entry.data, type, layouts)
     for arg in func.body.block.args:
         promised = (

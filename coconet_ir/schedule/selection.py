@@ -76,6 +76,13 @@ def no_such(where: Operation, option: str, name: str, available: list[str]) -> I
                 "stands in a region, whose operations are not targets: inline it first", op
             )
     listed = ", ".join(sorted(set(available))) or "none"
+    functions = (op for op in where.walk() if isinstance(op, FuncOp) and op.body.blocks)
+    if any(arg.name_hint == name for func in functions for arg in func.body.block.args):
+        return IRError(
+            f"has '{name}' ({option}={name}) as an argument, and passes take only results of operations; "
+            f"there are: {listed}",
+            where,
+        )
     return IRError(f"has no operation named '{name}' ({option}={name}); there are: {listed}", where)
 
 

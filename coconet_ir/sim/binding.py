@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from coconet_ir.dialects import coll
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.layout import MeshOp, RelaxOp
 from coconet_ir.dialects.syntax import numbers
-from coconet_ir.sim.elements import Array, DType, element_name, is_float, round_to
+from coconet_ir.sim.elements import I1, Array, DType, element_name, is_float, round_to
 from coconet_ir.sim.kernels import Numbers, Unsupported, undefined
 from coconet_ir.sim.mesh import Mesh, Shape, extents, slices
 from coconet_ir.sim.sizes import Sizes, argument_names
@@ -32,7 +33,7 @@ MAX_RANKS = 4096
 """Most ranks of a mesh; more is taken for a mistake."""
 
 Input = npt.ArrayLike
-"""An array, or a number for a scalar or for every element."""
+"""An array, or a number for a scalar."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,8 @@ def _dtype(func: FuncOp, arg: BlockArgument, numbers: Numbers) -> DType:
 
 def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
     """The input in its element type; a Python number is rounded to it, an array must fit exactly."""
+    if isinstance(given, int | float):
+        return _number(name, given, dtype, func)
     array = np.asarray(given)
     if array.dtype == dtype:
         return array
@@ -172,14 +175,12 @@ def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
         raise IRError(f"is given {array.dtype} elements for %{name}, not numbers", func)
     have, want = element_name(array.dtype), element_name(dtype)
     source_is_float = is_float(array.dtype)
-    if source_is_float != is_float(dtype) and not (isinstance(given, int) and is_float(dtype)):
+    if source_is_float != is_float(dtype):
         raise IRError(f"is given {have} for %{name}, but {want} is needed", func)
     with np.errstate(all="ignore"):
         if is_float(dtype):
-            wide = array if source_is_float else array.astype(np.float64)
-            cast = round_to(wide, dtype)
-            fits = np.array_equal(cast.astype(np.float64), wide.astype(np.float64), equal_nan=True)
-            fits = fits or isinstance(given, int | float)
+            cast = round_to(array, dtype)
+            fits = np.array_equal(cast.astype(np.float64), array.astype(np.float64), equal_nan=True)
         else:
             cast = array.astype(dtype)
             fits = np.array_equal(cast, array)
@@ -189,6 +190,28 @@ def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
             func,
         )
     return np.asarray(cast)
+
+
+def _number(name: str, given: float, dtype: DType, func: FuncOp) -> Array:
+    """A Python number in an element type, rounded if that is a float, but not to infinity."""
+    want = element_name(dtype)
+    if is_float(dtype):
+        try:
+            wide = np.asarray(float(given))
+        except OverflowError:
+            wide = np.asarray(np.inf)
+        with np.errstate(all="ignore"):
+            cast = np.asarray(round_to(wide, dtype))
+        fits = bool(np.isfinite(cast.astype(np.float64))) or given in (inf, -inf) or given != given
+    elif isinstance(given, float):
+        raise IRError(f"is given f64 for %{name}, but {want} is needed", func)
+    else:
+        least, most = (0, 1) if dtype == I1 else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        fits = least <= given <= most
+        cast = np.asarray(given if fits else 0, dtype)
+    if not fits:
+        raise IRError(f"is given a number for %{name} that is out of range for {want}", func)
+    return cast
 
 
 def _global_shape(func: FuncOp, name: str, arg: BlockArgument, array: Array, mesh: Mesh) -> Shape:

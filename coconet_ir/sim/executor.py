@@ -34,7 +34,7 @@ from coconet_ir.sim.binding import (
     read_only,
 )
 from coconet_ir.sim.communication import Collective, Meeting, Result, collective_of
-from coconet_ir.sim.elements import Array, describe
+from coconet_ir.sim.elements import Array, describe, element_name
 from coconet_ir.sim.exchange import Exchange, Group, InProcess
 from coconet_ir.sim.integers import ArithmeticRefused
 from coconet_ir.sim.kernels import (
@@ -55,7 +55,11 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Output:
-    """A value that leaves the program: one array (see `binding`), and its type."""
+    """A value that leaves the program, as one array, and its type.
+
+    The array holds the global elements, with one leading dimension for each axis on which the value is
+    local or partial, in mesh order.
+    """
 
     array: Array
     type: Attribute
@@ -83,7 +87,8 @@ def run(
     Args:
         func: the function; its module may define custom operations and functions that it calls.
         mesh: sizes of axes, in place of those in the text.
-        inputs: every argument by name, laid out as `binding` says.
+        inputs: every argument by name: a number for a scalar; for a tensor its global elements as one array,
+            with one leading dimension for each axis on which it is local, in mesh order.
         exact: compute with every float, also on the wire, as f64.
         exchange: how ranks meet; all in this process if not given.
         progress: told after every operation.
@@ -269,7 +274,8 @@ class Machine:
                 continue
             key = (*map(id, arrays), site.operands, site.results, site.coordinate, pure or rank)
             if key not in known:
-                known[key] = kernel(op, site, arrays)
+                with np.errstate(all="ignore"):
+                    known[key] = kernel(op, site, arrays)
             rows.append(known[key])
         return rows
 
@@ -348,8 +354,7 @@ def _frozen(arrays: Sequence[Array]) -> tuple[Array, ...]:
 
 def _run_reference(custom: Custom, op: CustomOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     try:
-        with np.errstate(all="ignore"):
-            found = custom(*arrays)
+        found = custom(*arrays)
     except Exception as error:
         raise IRError(
             f"runs a Python function that raised {type(error).__name__}: {error}", op
@@ -358,6 +363,13 @@ def _run_reference(custom: Custom, op: CustomOp, site: Site, arrays: Sequence[Ar
         raise IRError(
             f"runs a Python function that gives {len(found)} result(s), not {len(op.results)}", op
         )
+    for array, result in zip(found, op.results, strict=True):
+        if array.dtype != (dtype := site.numbers.dtype(result.type)):
+            raise IRError(
+                f"runs a Python function that returned {describe(array)}, where elements of "
+                f"{element_name(dtype)} are needed",
+                op,
+            )
     return found
 
 

@@ -118,8 +118,8 @@ def load(path: str) -> dict[str, Array]:
                 return arrays
     except OSError as error:
         raise IRError(f"cannot read '{path}': {error.strerror or error}") from None
-    except (ValueError, EOFError, BadZipFile, zlib.error) as error:
-        raise IRError(f"'{path}' is no .npz file of plain arrays: {error}") from None
+    except (ValueError, EOFError, BadZipFile, zlib.error):
+        raise IRError(f"'{path}' is no .npz file of plain arrays") from None
 
 
 def _raw(array: Array) -> Array:

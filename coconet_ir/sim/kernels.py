@@ -114,9 +114,15 @@ def kernel_of(op: Operation) -> Kernel | None:
     return _pointwise if op.name in POINTWISE else None
 
 
-def _kernel(
+def kernel(
     op: type[OperationT],
 ) -> Callable[[Callable[[OperationT, Site, Sequence[Array]], Arrays]], Kernel]:
+    """Make the decorated function the one that computes operations of class `op` on one rank.
+
+    It gets the operation, a `Site` and the arrays of the operands, which it must not write to, and returns
+    one array a result, of the result's element type. NumPy's floating-point warnings are off while it runs.
+    """
+
     def register(function: Kernel) -> Kernel:
         _kernels[op] = function
         return function
@@ -131,12 +137,12 @@ def _pointwise(op: Operation, site: Site, arrays: Sequence[Array]) -> Arrays:
     return (pointwise(op.name, arrays, site.numbers.dtype(op.results[0].type)),)
 
 
-@_kernel(CmpiOp)
+@kernel(CmpiOp)
 def _cmpi(op: CmpiOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     return (pointwise(f"arith.cmpi.{INTEGER_PREDICATES[op.predicate.value.data]}", arrays, I1),)
 
 
-@_kernel(CmpfOp)
+@kernel(CmpfOp)
 def _cmpf(op: CmpfOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     return (pointwise(f"arith.cmpf.{FLOAT_PREDICATES[op.predicate.value.data]}", arrays, I1),)
 
@@ -164,7 +170,7 @@ _kernels[arith.MulSIExtendedOp] = _multiply_extended(
 )
 
 
-@_kernel(arith.ConstantOp)
+@kernel(arith.ConstantOp)
 def _constant(op: arith.ConstantOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     dtype = site.numbers.dtype(op.result.type)
     match op.value:
@@ -192,12 +198,12 @@ def _element(value: Any, dtype: DType) -> Array:
     return integers.to_bit(found) if dtype == I1 else found.astype(dtype)
 
 
-@_kernel(tensor.SplatOp)
+@kernel(tensor.SplatOp)
 def _splat(op: tensor.SplatOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     return (np.broadcast_to(arrays[0], extents(site.result())),)
 
 
-@_kernel(tensor.DimOp)
+@kernel(tensor.DimOp)
 def _dim(op: tensor.DimOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     _, shape = site.operand(0)
     index = int(arrays[1])
@@ -208,7 +214,7 @@ def _dim(op: tensor.DimOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     return (np.asarray(shape[index], np.int64),)
 
 
-@_kernel(ExtractOp)
+@kernel(ExtractOp)
 def _extract(op: ExtractOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     index = tuple(int(i) for i in arrays[1:])
     for dim, (place, size) in enumerate(zip(index, arrays[0].shape, strict=True)):
@@ -219,46 +225,46 @@ def _extract(op: ExtractOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     return (np.asarray(arrays[0][index]),)
 
 
-@_kernel(layout.AxisSizeOp)
+@kernel(layout.AxisSizeOp)
 def _axis_size(op: layout.AxisSizeOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     count = math.prod(site.mesh.shape[axis] for axis in op.axes.data)
     return (np.asarray(count, np.int64),)
 
 
-@_kernel(layout.SliceOp)
+@kernel(layout.SliceOp)
 def _slice(op: layout.SliceOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     region, _ = site.operand(0)
     inner = tuple((a - b, c - b) for (a, c), (b, _) in zip(site.result(), region, strict=True))
     return (arrays[0][slices(inner)],)
 
 
-@_kernel(layout.RelaxOp)
+@kernel(layout.RelaxOp)
 def _relax(op: layout.RelaxOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     return (arrays[0],)
 
 
-@_kernel(comp.MatmulOp)
+@kernel(comp.MatmulOp)
 def _matmul(op: comp.MatmulOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     accumulate = site.numbers.accumulate(op.lhs.type, op.accumulate)
     result = site.numbers.dtype(op.output.type)
     return (reductions.matmul(arrays[0], arrays[1], accumulate, result),)
 
 
-@_kernel(comp.Conv2dOp)
+@kernel(comp.Conv2dOp)
 def _conv2d(op: comp.Conv2dOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     accumulate = site.numbers.accumulate(op.lhs.type, op.accumulate)
     result = site.numbers.dtype(op.output.type)
     return (reductions.conv2d(arrays[0], arrays[1], op.steps, op.pads, accumulate, result),)
 
 
-@_kernel(comp.ReduceOp)
+@kernel(comp.ReduceOp)
 def _reduce(op: comp.ReduceOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     accumulate = site.numbers.accumulate(op.input.type, op.accumulate)
     result = site.numbers.dtype(op.output.type)
     return (reductions.reduce(arrays[0], op.kind.data, op.reduced, accumulate, result),)
 
 
-@_kernel(comp.DropoutOp)
+@kernel(comp.DropoutOp)
 def _dropout(op: comp.DropoutOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     region, shape = site.operand(0)
     dropped = philox.dropout(
@@ -273,13 +279,13 @@ def _dropout(op: comp.DropoutOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     return (dropped,)
 
 
-@_kernel(comp.ScaleOp)
+@kernel(comp.ScaleOp)
 def _scale(op: comp.ScaleOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     dtype = arrays[0].dtype
     return (pointwise("arith.mulf" if is_float(dtype) else "arith.muli", arrays, dtype),)
 
 
-@_kernel(comp.BroadcastOp)
+@kernel(comp.BroadcastOp)
 def _broadcast(op: comp.BroadcastOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     dims, shape = numbers(op.dims), extents(site.result())
     source = arrays[0].transpose(np.argsort(dims))
@@ -287,22 +293,22 @@ def _broadcast(op: comp.BroadcastOp, site: Site, arrays: Sequence[Array]) -> Arr
     return (np.broadcast_to(source.reshape(spread), shape),)
 
 
-@_kernel(ReshapeOp)
+@kernel(ReshapeOp)
 def _reshape(op: ReshapeOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     return (arrays[0].reshape(extents(site.result())),)
 
 
-@_kernel(comp.TransposeOp)
+@kernel(comp.TransposeOp)
 def _transpose(op: comp.TransposeOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     return (arrays[0].transpose(numbers(op.permutation)),)
 
 
-@_kernel(comp.UpdateOp)
+@kernel(comp.UpdateOp)
 def _update(op: comp.UpdateOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     return (arrays[1],)
 
 
-@_kernel(comp.SegmentReduceOp)
+@kernel(comp.SegmentReduceOp)
 def _segment_reduce(op: comp.SegmentReduceOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     region, shape = site.operand(0)
     segments.check_offsets(arrays[1], shape[0])
@@ -312,7 +318,7 @@ def _segment_reduce(op: comp.SegmentReduceOp, site: Site, arrays: Sequence[Array
     return (segments.segment_reduce(arrays[0], arrays[1], kind, start, accumulate, result),)
 
 
-@_kernel(comp.SegmentBroadcastOp)
+@kernel(comp.SegmentBroadcastOp)
 def _segment_broadcast(op: comp.SegmentBroadcastOp, site: Site, arrays: Sequence[Array]) -> Arrays:
     _, shape = site.operand(2)
     segments.check_offsets(arrays[1], shape[0])

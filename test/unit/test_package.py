@@ -113,6 +113,22 @@ func.func @f(%x: tensor<8xf32, #layout.dist<dp = local>>) -> tensor<8xf32> {
     assert "coll.all_gather" in result.stdout
 
 
+def test_plain_xdsl_opt_rewrites_as_our_own_tool_does() -> None:
+    adam = ROOT / "examples" / "adam.mlir"
+    passes = "coconet-split{op=avg},coconet-reorder{op=avg_ag}"
+    texts = [
+        subprocess.run(
+            [Path(sys.executable).with_name(tool), adam, "-p", passes, *options],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for tool, options in (("xdsl-opt", []), ("coconet-opt", ["--no-aliases"]))
+    ]
+    assert texts[0].rstrip() == texts[1].rstrip()
+    assert texts[0].count("coll.all_gather") == 4
+
+
 def test_the_optimizer_starts_without_what_it_does_not_need() -> None:
     code = """\
 import sys

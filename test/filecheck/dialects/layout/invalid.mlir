@@ -471,3 +471,43 @@ func.func @huge_dense_integer() {
   %0 = arith.constant dense<1> : tensor<99999999999x99999999999xi64>
   func.return
 }
+
+// -----
+
+// A misspelt axis is named, rather than what follows from it for the layouts.
+// expected-note @+1 {{the mesh is here}}
+layout.mesh @mesh(dp = 4)
+func.func @misspelt_axis(%x: tensor<?xf32, #layout.dist<dp = local>>) -> tensor<?xf32> {
+  // expected-error @+1 {{'coll.all_reduce' op names the axis 'pd', which the mesh lacks; it has dp}}
+  %s = coll.all_reduce sum %x over [pd] : tensor<?xf32, #layout.dist<dp = local>> -> tensor<?xf32>
+  func.return %s : tensor<?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has an unknown attribute 'coconet.stat'; here may stand coconet.state, coconet.scattered, layout.of}}
+func.func @misspelt_mark(%x: tensor<?xf32> {coconet.stat}) {
+  func.return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has an unknown attribute 'coconet.state'; here may stand layout.of}}
+func.func @mark_of_a_result(%x: tensor<?xf32>) -> (tensor<?xf32> {coconet.state}) {
+  func.return %x : tensor<?xf32>
+}
+
+// -----
+
+func.func @misspelt_name(%x: f32) {
+  // expected-error @+1 {{'arith.negf' op has an unknown attribute 'coconet.nam'; here may stand coconet.name}}
+  %y = arith.negf %x {coconet.nam = "y"} : f32
+  func.return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has the type memref<4xf32>: a distributed program has floats, integers and index, and tensors of these}}
+func.func @memory(%x: memref<4xf32>) {
+  func.return
+}
