@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Generator
@@ -41,6 +42,12 @@ def output_file(path: str) -> Generator[BinaryIO]:
         raise IRError(f"cannot write '{path}': {error.strerror or error}") from None
 
 
+def require_output() -> None:
+    """Raise `OSError` when there is no standard output at all."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
 def give_up_output(error: OSError) -> int:
     """What a tool does when standard output takes no more: say why, unless its reader has gone; status 1.
 
@@ -48,5 +55,6 @@ def give_up_output(error: OSError) -> int:
     """
     if not isinstance(error, BrokenPipeError):
         print(f"error: cannot write the output: {error.strerror or error}", file=sys.stderr)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1

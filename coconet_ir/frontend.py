@@ -39,6 +39,8 @@ def read_source(path: str) -> str:
 
     Raises `IRError` when the file cannot be read or is not UTF-8.
     """
+    if path == "-" and sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise IRError("there is no standard input to read")
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:

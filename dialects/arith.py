@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import FastMathFlagsAttr
-from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.dialects.builtin import Float8E4M3FNType, IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -38,6 +38,8 @@ from xdsl.traits import NoMemoryEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.analysis.dist import Kind
+from coconet_ir.analysis.notation import Rule
+from coconet_ir.analysis.rules import HasRule, pointwise
 from coconet_ir.dialects.arith_casts import (
     BitcastOp,
     ExtFOp,
@@ -336,9 +338,19 @@ _JOINT: dict[type[Operation], frozenset[Kind]] = {
     arith.MinimumfOp: frozenset({Kind.MIN}),
     arith.MinSIOp: frozenset({Kind.MIN}),
     ExtFOp: frozenset({Kind.SUM, Kind.MAX, Kind.MIN}),
-    TruncFOp: frozenset({Kind.SUM, Kind.MAX, Kind.MIN}),
 }
 """The reductions that an operation passes on when all its tensors are partial; all others: none."""
+
+
+def _narrowing(op: Operation) -> Rule:
+    """Rounding passes on sums, and extremes if the infinities of blocks without elements have a rounding."""
+    bounded = isinstance(element(op.results[0].type), Float8E4M3FNType)
+    extremes = frozenset[Kind]() if bounded else frozenset((Kind.MAX, Kind.MIN))
+    return pointwise(op, frozenset((Kind.SUM,)) | extremes)
+
+
+_NARROWING = HasRule(_narrowing, by_types=True)
+"""The rule of `arith.truncf`."""
 
 
 def _operations() -> list[type[Operation]]:
@@ -346,7 +358,8 @@ def _operations() -> list[type[Operation]]:
     for operation in (*arith.Arith.operations, *_OURS):
         # Those of xDSL that ours replace get the rule too: plain xdsl-opt parses into them.
         joint = _JOINT.get(ours.get(operation.name, operation), frozenset())
-        operation.traits.add_trait(pointwise_rule(joint))
+        narrows = operation.name == TruncFOp.name
+        operation.traits.add_trait(_NARROWING if narrows else pointwise_rule(joint))
     return [*(op for op in arith.Arith.operations if op.name not in ours), *_OURS]
 
 

@@ -109,7 +109,9 @@ class ReducingOp(IRDLOperation, ABC):
         if (problem := reduction_problem(element, self.kind.data)) is not None:
             raise VerifyException(problem)
         result = element_of(self.output.type)
-        if problem := precision_problem(element, result, self.accumulate, self.wire):
+        if problem := precision_problem(
+            element, result, self.kind.data, self.accumulate, self.wire
+        ):
             raise VerifyException(problem)
 
 

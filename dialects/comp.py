@@ -94,7 +94,7 @@ def _check_precision(
     element = element_of(input.type)
     if (problem := reduction_problem(element, kind)) is not None:
         raise VerifyException(problem)
-    if problem := precision_problem(element, element_of(output.type), accumulate, None):
+    if problem := precision_problem(element, element_of(output.type), kind, accumulate, None):
         raise VerifyException(problem)
 
 

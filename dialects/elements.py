@@ -70,8 +70,17 @@ def reduction_problem(element: Attribute, kind: Kind) -> str | None:
     )
 
 
+def _integer_width(element: Attribute) -> int:
+    """The bits of an integer, 0 for any other element."""
+    return element.bitwidth if isinstance(element, IntegerType) else 0
+
+
 def precision_problem(
-    element: Attribute, result: Attribute, accumulate: Attribute | None, wire: Attribute | None
+    element: Attribute,
+    result: Attribute,
+    kind: Kind,
+    accumulate: Attribute | None,
+    wire: Attribute | None,
 ) -> str | None:
     """What is wrong with a reduction's `accumulate`, `wire` or result element type, or None."""
     for word, type in (("accumulate", accumulate), ("wire", wire)):
@@ -82,6 +91,13 @@ def precision_problem(
         if is_float(type) != is_float(element):
             return (
                 f"{word} = {type} does not fit {element} elements: both must be floats or integers"
+            )
+        if _integer_width(type) < _integer_width(element):
+            return f"{word} = {type} would wrap {element} elements: it must be at least as wide"
+        if isinstance(type, Float8E4M3FNType) and element != type and kind in (Kind.MAX, Kind.MIN):
+            return (
+                f"{word} = {type} has no infinity, which a rank without elements contributes to a {kind}: use "
+                "f8E5M2 or a wider type"
             )
     if result not in (element, accumulate):
         allowed = str(element) if accumulate is None else f"{element} or {accumulate}"

@@ -2,7 +2,7 @@
 
 slice(all_gather x) = x, all_gather(slice x) = x, and slices of splats, constants and broadcasts. The first and the
 last any pass may use; the second only `canonicalize` does, since a schedule starts from it. A gather that stands in
-a region stays: the region was made for its collectives.
+a region stays: the region was made for its collectives. So does one of an argument that is updated: it is a copy.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from typing import cast
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, TensorType
-from xdsl.ir import Operation, OpResult
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from coconet_ir.analysis.dist import Dist
 from coconet_ir.analysis.rules import can_make
 from coconet_ir.dialects.attributes import dist_of, with_dist
-from coconet_ir.dialects.coll import AllGatherOp
-from coconet_ir.dialects.layout import SliceOp
+from coconet_ir.dialects.coll import AllGatherOp, BroadcastOp
+from coconet_ir.dialects.comp import ReshapeOp, TransposeOp, UpdateOp
+from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.dialects.regions import RegionOp
 from coconet_ir.schedule.selection import NAME
 from coconet_ir.xdsl_compat import set_type
@@ -42,6 +43,31 @@ def lay(result: OpResult, dist: Dist) -> None:
         op.properties["value"] = DenseIntOrFPElementsAttr(type, op.value.data)
 
 
+def memory_of(value: SSAValue) -> SSAValue:
+    """What a value is before gathers and broadcasts: an argument whose memory it would read, or the value itself."""
+    while isinstance(value, OpResult):
+        match value.op:
+            case UpdateOp(value=source):
+                value = source
+            case (
+                AllGatherOp(input=source)
+                | BroadcastOp(input=source)
+                | SliceOp(input=source)
+                | RelaxOp(input=source)
+                | ReshapeOp(input=source)
+                | TransposeOp(input=source)
+            ):
+                value = source
+            case _:
+                break
+    return value
+
+
+def is_updated(value: SSAValue) -> bool:
+    """Whether a value is, before gathers and broadcasts, the memory of an argument that is updated."""
+    return any(isinstance(u.operation, UpdateOp) and u.index == 0 for u in memory_of(value).uses)
+
+
 class SliceOfGather(RewritePattern):
     """slice(all_gather x) = x, where both have one layout."""
 
@@ -52,6 +78,7 @@ class SliceOfGather(RewritePattern):
             isinstance(source, AllGatherOp)
             and source.input.type == op.output.type
             and not isinstance(source.parent_op(), RegionOp)
+            and not is_updated(source.input)
         ):
             rewriter.replace(op, (), [source.input])
 
@@ -79,5 +106,6 @@ class GatherOfSlice(RewritePattern):
             isinstance(source, SliceOp)
             and source.input.type == op.output.type
             and not isinstance(op.parent_op(), RegionOp)
+            and not is_updated(source.input)
         ):
             rewriter.replace(op, (), [source.input])

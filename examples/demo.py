@@ -7,6 +7,7 @@ Exits with status 1 if a bit of an output differs.
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -22,7 +23,7 @@ from coconet_ir.sim.compare import compare, describe, extremes
 from coconet_ir.sim.executor import Outcome, run
 from coconet_ir.sim.inputs import generate
 
-PROGRAM = Path(__file__).with_name("adam.mlir")
+PROGRAM = Path(__file__).absolute().with_name("adam.mlir")
 MESH = {"dp": 8}
 ELEMENTS = 1_000_003  # a prime: no number of ranks divides it
 SCALARS = {
@@ -50,6 +51,12 @@ def verdict(first: Outcome, second: Outcome) -> dict[str, str]:
     }
 
 
+def relative(path: Path) -> str:
+    """The path from the current folder, if it is in it."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
 def main() -> int:
     start = time.perf_counter()
     _, baseline = load()
@@ -62,7 +69,10 @@ def main() -> int:
     print(f"{PROGRAM.name}: AdamW in mixed precision, data parallel\n\nWhat the passes did:")
     for remark in remarks:
         print(f"  {remark.render()}")
-    print("  (p.0 is the size of dimension 0 of p; gathers that only refresh state do not count)")
+    print(
+        "  (p.0 is the size of dimension 0 of p; gathers of m, v and w, of which each rank needs only"
+        "\n  its slice in the next step, do not count)"
+    )
 
     inputs = generate(baseline, bind_mesh(baseline, MESH), SCALARS, {"w": (ELEMENTS,)}, 0)
     want, *others = (run(func, MESH, inputs) for func in (baseline, sliced, reordered))
@@ -77,9 +87,11 @@ def main() -> int:
         least, greatest = extremes(output.array) or (0.0, 0.0)
         ends = f"{least:.6g}", f"{greatest:.6g}"
         print(row(name, describe(output.array), *ends, *(found[name] for found in verdicts)))
+    tool = relative(Path(sys.executable).with_name("coconet-opt"))
+    passes = "coconet-split{op=avg},coconet-reorder{op=avg_ag}"
     print(
         f"\ndone in {time.perf_counter() - start:.1f} s; to read the reordered program:\n"
-        f"  coconet-opt examples/{PROGRAM.name} -p 'coconet-split{{op=avg}},coconet-reorder{{op=avg_ag}}'"
+        f"  {shlex.join([tool, relative(PROGRAM), '-p', passes])}"
     )
     return int(any(text != "equal" for found in verdicts for text in found.values()))
 

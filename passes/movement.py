@@ -5,12 +5,13 @@ from __future__ import annotations
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from coconet_ir.analysis.dist import Dist
+from coconet_ir.analysis.dist import Dist, Kind
 from coconet_ir.analysis.movement import Movement
 from coconet_ir.analysis.rules import can_make
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.coll import AllGatherOp, AllReduceOp, BroadcastOp
 from coconet_ir.dialects.comp import UpdateOp
+from coconet_ir.dialects.elements import default_accumulate, element_of
 from coconet_ir.dialects.folds import lay, remade
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.dialects.syntax import numbers
@@ -26,13 +27,13 @@ def perform(func: FuncOp, plan: Movement) -> None:
     _place_decompositions(plan, names)
     parts = _Parts(func, plan, names)
     reads = [
-        (op, index, dist)
+        (op, index, dist, plan.stale(op.operands[index], op))
         for op in plan.order
         for index in range(len(op.operands))
         if (dist := plan.wanted(op, index)) is not None
     ]
-    for op, index, dist in reads:
-        op.operands[index] = parts.part(op.operands[index], dist)
+    for op, index, dist, stale in reads:
+        op.operands[index] = parts.part(op.operands[index], dist, stale)
     for op, move in plan.moved.items():
         for result, dist in zip(op.results, move.results, strict=True):
             lay(result, dist)
@@ -41,7 +42,7 @@ def perform(func: FuncOp, plan: Movement) -> None:
         for op, index in uses:
             op.operands[index] = whole
     for result, _, state in partial:
-        parts.reduce(result, AllReduceOp(result, state.kind, plan.axes))
+        parts.reduce(result, _reduction(result, state.kind, plan.axes))
     for view in plan.folded:
         view.output.replace_all_uses_with(parts.part(view.input, dist_of(view.output.type)))
         view.detach()
@@ -49,6 +50,14 @@ def perform(func: FuncOp, plan: Movement) -> None:
     for gather in spared:
         _drop(gather)
     parts.drop_unread()
+
+
+def _reduction(value: OpResult, kind: Kind, axes: tuple[str, ...]) -> AllReduceOp:
+    """The reduction that a partial result still needs, in the precision that its operation adds in."""
+    accumulate = value.op.properties.get("accumulate")
+    if accumulate == default_accumulate(element_of(value.type)):
+        accumulate = None
+    return AllReduceOp(value, kind, axes, accumulate=accumulate)
 
 
 def _place_decompositions(plan: Movement, names: Names) -> None:
@@ -78,16 +87,17 @@ class _Parts:
         self.remade: list[OpResult] = []
         self.start = func.body.block.first_op
 
-    def part(self, value: SSAValue, dist: Dist) -> SSAValue:
-        """The part of a value in this layout."""
+    def part(self, value: SSAValue, dist: Dist, stale: bool = False) -> SSAValue:
+        """The part of a value in this layout; `stale` says that what it was gathered from is overwritten."""
         if isinstance(value, OpResult):
             op = value.op
             if op in self.plan.moved and value in self.plan.parts:
                 return value  # else it is partial, and its reduction is cut
-            if isinstance(op, UpdateOp):
-                return self.part(op.value, dist)
-            if isinstance(op, AllGatherOp | BroadcastOp) and dist_of(op.input.type) == dist:
-                return op.input
+            if not stale:  # else it is the copy that is read
+                if isinstance(op, UpdateOp):
+                    return self.part(op.value, dist, stale)
+                if isinstance(op, AllGatherOp | BroadcastOp) and dist_of(op.input.type) == dist:
+                    return op.input
         key = (value, dist)
         if key not in self.made:
             self.made[key] = self._make(value, dist)

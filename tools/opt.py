@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from coconet_ir.diagnostics import Diagnostic, IRError, Position, diagnose, render
-from coconet_ir.files import give_up_output, output_file
+from coconet_ir.files import give_up_output, output_file, require_output
 from coconet_ir.frontend import (
     check,
     load_python,
@@ -76,6 +76,7 @@ def main(args: Sequence[str] | None = None) -> int:
     collecting = gc.isenabled()
     gc.disable()  # a module is one large live graph: collections only cost time
     try:
+        require_output()
         return _run(options)
     except IRError as error:
         print(error.render(), file=sys.stderr)

@@ -20,12 +20,24 @@ from coconet_ir.diagnostics import IRError
 Passes: TypeAlias = Mapping[str, Callable[[], type[ModulePass]]]
 """Pass names, and functions that import the pass."""
 
+MAX_NUMBER = 2**62
+"""Largest magnitude of a number among the options: what passes keep as i64."""
+
 UPSTREAM_PASSES = ("canonicalize", "cse", "dce")
 """The passes of xDSL that make sense on programs of this project."""
 
 
-_SPACE = re.compile(r'("[^"]*")|(?<=,)\s+')
-"""White space after a comma, so that a pipeline can be written over several lines; group 1 is a string."""
+_SPACE = re.compile(r'("[^"]*")|(?<=,)\s+|\A\s+|\s+\Z')
+"""White space at the ends and after a comma, for pipelines over several lines; group 1 is a string."""
+
+_NEXT_OPTION = re.compile(r"\{[^{}]*(,)\s*[\w-]+\Z")
+"""An option that a comma sets off from the one before it, up to its `=`."""
+
+_HINTS = {
+    "%": "names are written without %",
+    ";": "commas separate passes, and spaces options",
+    '"': "the string does not end on its line",
+}
 
 
 def available_passes() -> Passes:
@@ -45,15 +57,35 @@ def parse_passes(spec: str, available: Passes) -> tuple[ModulePass, ...]:
     option, and a value of the wrong type.
     """
     try:
-        specs = list(parse_pipeline(_SPACE.sub(r"\1", spec.strip())))
+        specs = list(parse_pipeline(_SPACE.sub(r"\1", spec)))
     except ArgSpecParseError as error:
-        reason = str(error).strip().splitlines()[-1].strip()
-        raise IRError(f"pipeline '{spec}': {reason}") from None
+        raise IRError(f"pipeline '{spec}': {_syntax_error(spec, str(error))}") from None
     except ParseError as error:
         raise IRError(f"pipeline '{spec}': {error.msg}") from None
     except ValueError as error:  # a number that Python refuses to convert
         raise IRError(f"pipeline '{spec[:80]}': {error}") from None
     return tuple(_make_pass(one, available) for one in specs)
+
+
+def _syntax_error(spec: str, report: str) -> str:
+    """What is wrong and where, from the parser's report on `spec` without the white space of `_SPACE`."""
+    _, location, _, _, reason, *_ = report.split("\n")
+    line, column = map(int, location.split(":")[1:])
+    lines = _SPACE.sub(r"\1", spec).split("\n")
+    place = sum(len(one) + 1 for one in lines[: line - 1]) + column - 1
+    for space in _SPACE.finditer(spec):
+        if space[1] is None and space.start() <= place:
+            place += len(space[0])
+    hint = reason.strip()
+    hint = hint[:1].lower() + hint[1:]
+    if place >= len(spec):
+        return f"unexpected end: {hint}"
+    if spec[place] == "=" and (comma := _NEXT_OPTION.search(spec, 0, place)) is not None:
+        place, hint = comma.start(1), "options are separated by spaces"
+    before, character = spec[:place], spec[place]
+    row, column = before.count("\n") + 1, place - before.rfind("\n")
+    where = f"line {row}, column {column}" if "\n" in spec else f"column {column}"
+    return f"unexpected '{character}' at {where}: {_HINTS.get(character, hint)}"
 
 
 def _make_pass(spec: ArgSpec, available: Passes) -> ModulePass:
@@ -66,6 +98,9 @@ def _make_pass(spec: ArgSpec, available: Passes) -> ModulePass:
         if name not in hints:
             what = f"pass '{spec.name}' has no option '{_dashed(name)}'"
             raise IRError(what + _choices(name, [_dashed(n) for n in hints], "its options"))
+        if any(isinstance(v, int) and abs(v) > MAX_NUMBER for v in value):
+            option = f"option '{_dashed(name)}' of pass '{spec.name}'"
+            raise IRError(f"{option} is out of range: {_shown(value)[:40]}")
         if not _fits(value, hints[name]):
             option = f"option '{_dashed(name)}' of pass '{spec.name}'"
             quoted = f'{_dashed(name)}="{_shown(value)}"'

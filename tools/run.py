@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from coconet_ir.diagnostics import Diagnostic, IRError, diagnose, render
 from coconet_ir.dialects.attributes import dist_of
-from coconet_ir.files import give_up_output
+from coconet_ir.files import give_up_output, require_output
 from coconet_ir.frontend import (
     check,
     load_python,
@@ -46,6 +46,7 @@ def main(args: Sequence[str] | None = None) -> int:
             from coconet_ir.sim.mpi import Session
 
             session = Session()
+        require_output()
         status = _run(options, session)
         sys.stdout.flush()
         if session is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from coconet_ir.analysis.notation import Pattern, pattern
 
@@ -30,13 +30,17 @@ class Custom:
         import numpy as np
 
         found: Any = self.reference(*arrays)
-        results: tuple[Any, ...] = found if isinstance(found, tuple) else (found,)
+        results: tuple[Any, ...] = (found,)
+        if isinstance(found, tuple):
+            results = cast(tuple[Any, ...], found)
         for result in results:
             if not isinstance(result, np.ndarray | np.generic):
                 raise TypeError(f"it returned {type(result).__name__}, not an array")
-            if result.dtype.kind in "OSU":
-                raise TypeError(f"it returned an array of {result.dtype}, not of numbers")
-        return tuple(map(np.asarray, results))
+        made: tuple[Array, ...] = tuple(map(np.asarray, results))
+        for array in made:
+            if array.dtype.kind in "OSU":
+                raise TypeError(f"it returned an array of {array.dtype}, not of numbers")
+        return made
 
 
 _registered: dict[str, Custom] = {}

@@ -28,6 +28,7 @@ from coconet_ir.dialects.coll import AllGatherOp, BroadcastOp
 from coconet_ir.dialects.comp import SegmentReduceOp, UpdateOp
 from coconet_ir.dialects.decompositions import decompose
 from coconet_ir.dialects.elements import element_of, reduction_problem
+from coconet_ir.dialects.folds import memory_of
 from coconet_ir.dialects.layout import SliceOp
 from coconet_ir.schedule.remarks import Reason, Refused
 from coconet_ir.schedule.selection import label_of
@@ -49,6 +50,8 @@ class Movement:
     """A plan to move `gather` below the operations in `moved`."""
 
     gather: AllGatherOp | BroadcastOp
+    start: list[Operation]
+    """The operations of the function in order, before anything is planned."""
     order: list[Operation]
     """The operations of the function in order, those decomposed followed by what they are decomposed into."""
     moved: dict[Operation, Move] = field(default_factory=dict[Operation, Move])
@@ -75,6 +78,24 @@ class Movement:
         if op not in self._rules:
             self._rules[op] = rule_of(op)
         return self._rules[op]
+
+    @cached_property
+    def updates(self) -> dict[SSAValue, int]:
+        """The place in the order of the update of each argument that is updated."""
+        return {op.target: place for place, op in enumerate(self.start) if isinstance(op, UpdateOp)}
+
+    @cached_property
+    def places(self) -> dict[Operation, int]:
+        """The place of each operation in the order."""
+        return {op: place for place, op in enumerate(self.start)}
+
+    def stale(self, value: SSAValue, reader: Operation) -> bool:
+        """Whether the part of `value` is the memory of an argument that is updated before `reader`."""
+        update = self.updates.get(memory_of(value))
+        if update is None:
+            return False
+        old = next((op for op, new in self.decomposed.items() if reader in new), reader)
+        return self.places[old] > update
 
     def replaced(self, value: SSAValue) -> SSAValue:
         """The value that takes the place of the result of a decomposed operation; any other as it is."""
@@ -132,12 +153,15 @@ class Movement:
             part = dist_of(op.input.type)
             reads = [(use.operation, use.index) for use in op.output.uses]
             if any(self.reads(*use, part) for use in reads) and not self.whole_uses(op.output):
-                if all(self.wanted(*use) in (None, part) for use in reads):
+                left = (use for use in reads if not self.reads(*use, part))
+                if all(self.wanted(*use) is None for use in left):
                     yield op
 
     def reads(self, op: Operation, index: int, part: Dist) -> bool:
         """Whether `op` reads operand `index` in the layout `part`, not whole, once the plan is performed."""
-        return op in self.folded or self.wanted(op, index) == part
+        if op in self.folded:
+            return True
+        return self.wanted(op, index) == part and not self.stale(op.operands[index], op)
 
     def discard(self) -> None:
         """Drop what was built for a plan that is not performed."""
@@ -152,7 +176,8 @@ def plan_movement(
 
     Raises `Refused` when nothing can move, or one of the chosen cannot.
     """
-    plan = Movement(gather, list(func.body.block.ops))
+    start = list(func.body.block.ops)
+    plan = Movement(gather, start, start)
     plan.parts[gather.output] = dist_of(gather.input.type)
     try:
         _check_rooted(gather)
@@ -196,7 +221,8 @@ def _forward(plan: Movement, chosen: set[Operation] | None) -> None:
                 plan.parts[op.output] = dist
             continue
         if isinstance(op, SliceOp) and plan.parts.get(operands[0]) == dist_of(op.output.type):
-            if isinstance(operands[0], OpResult):  # an argument's slice is read as it is
+            # An argument's slice is read as it is, and so is one whose memory an update takes.
+            if isinstance(operands[0], OpResult) and memory_of(operands[0]) not in plan.updates:
                 plan.folded.append(op)
             continue
         if chosen is not None and op not in chosen and not _made_by(plan, op, chosen):
@@ -239,6 +265,11 @@ def _move(plan: Movement, op: Operation, operands: list[SSAValue]) -> Move | Non
     have = [dist_of(value.type) for value in operands]
     for index in reading:
         have[index] = plan.parts[operands[index]]
+        if plan.stale(operands[index], op):
+            raise Refused(
+                Reason.UPDATE_ORDER,
+                "before the collective stands an argument that is updated before this operation reads it",
+            )
     need = align(rule, tuple(have))
     if any(need[index] != have[index] for index in reading):
         raise Refused(Reason.LAYOUT_CONFLICT, "its operands would have to be sliced further")
@@ -372,6 +403,12 @@ def _count(func: FuncOp, plan: Movement) -> None:
             plan.bytes_after += sent(op, move.operands[0], shapes)
     for op in plan.spared():
         plan.bytes_before += sent(op, dist_of(op.input.type), shapes)
+    for op in plan.start:
+        if isinstance(op, AllGatherOp | BroadcastOp) and op.output in plan.parts:
+            left = plan.whole_uses(op.output)
+            before = [(use.operation, use.index) for use in op.output.uses]
+            if _only_state(func, left) and not _only_state(func, before):
+                plan.bytes_before += sent(op, dist_of(op.input.type), shapes)
     for result, dist, uses in plan.gathered_results:
         if not _only_state(func, uses):
             plan.bytes_after.append(gathered(result, dist, plan.axes, shapes))

@@ -18,12 +18,13 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
 )
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
+from xdsl.traits import IsTerminator
 
 from coconet_ir.analysis.dist import Partial
-from coconet_ir.analysis.rules import LAYOUT_OF, is_uninferred, rule_of
+from coconet_ir.analysis.rules import LAYOUT_OF, HasRule, is_uninferred, rule_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects import OWN
 from coconet_ir.dialects.attributes import AxesAttr, DistAttr, as_tensor, dist_of
@@ -179,6 +180,7 @@ def _check_function(func: FuncOp, layouts: _Layouts) -> None:
         axes = op.properties.get("axes")
         if isinstance(axes, AxesAttr):
             layouts.check_axes(axes.data, op)
+        _check_ruled(op)
         if op.attributes:
             _check_attributes(op)
     _check_updates(func, order)
@@ -196,6 +198,18 @@ def _in_order(block: Block) -> Iterator[Operation]:
             raise IRError("belongs at the top of the module", op)
         elif op.regions:
             raise IRError("has a region: a distributed program has no control flow", op)
+
+
+def _check_ruled(op: Operation) -> None:
+    """What states no rule says nothing of layouts, so it has none."""
+    if isinstance(op, CallOp):
+        raise IRError(
+            "calls a function: a distributed program has no calls, so write it out here", op
+        )
+    if op.get_trait(HasRule) is not None or isinstance(op, RegionOp) or op.has_trait(IsTerminator):
+        return
+    if any(dist_of(value.type) for value in (*op.operands, *op.results)):
+        raise IRError("states no dimension rule, so its tensors must be replicated", op)
 
 
 def _check_attributes(op: Operation) -> None:

@@ -44,6 +44,8 @@ class Reason(StrEnum):
     """No operation that reads the gathered value can run on slices."""
     MORE_BYTES = "more-bytes"
     """The rewrite is not known to send at most as many bytes for every size and number of ranks."""
+    UPDATE_ORDER = "update-order"
+    """The operation would read an argument's memory after the argument's update."""
     SCALAR_RESULT = "scalar-result"
     """The operation makes a scalar, and scalars are replicated."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -195,22 +194,23 @@ def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
 def _number(name: str, given: float, dtype: DType, func: FuncOp) -> Array:
     """A Python number in an element type, rounded if that is a float, but not to infinity."""
     want = element_name(dtype)
-    if is_float(dtype):
-        try:
-            wide = np.asarray(float(given))
-        except OverflowError:
-            wide = np.asarray(np.inf)
-        with np.errstate(all="ignore"):
-            cast = np.asarray(round_to(wide, dtype))
-        fits = bool(np.isfinite(cast.astype(np.float64))) or given in (inf, -inf) or given != given
-    elif isinstance(given, float):
-        raise IRError(f"is given f64 for %{name}, but {want} is needed", func)
-    else:
+    beyond = IRError(f"is given a number for %{name} that is out of range for {want}", func)
+    if not is_float(dtype):
+        if isinstance(given, float):
+            raise IRError(f"is given f64 for %{name}, but {want} is needed", func)
         least, most = (0, 1) if dtype == I1 else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-        fits = least <= given <= most
-        cast = np.asarray(given if fits else 0, dtype)
-    if not fits:
-        raise IRError(f"is given a number for %{name} that is out of range for {want}", func)
+        if not least <= given <= most:
+            raise beyond
+        return np.asarray(given, dtype)
+    try:
+        wide = np.asarray(float(given))
+    except OverflowError:
+        raise beyond from None
+    with np.errstate(all="ignore"):
+        cast = np.asarray(round_to(wide, dtype))
+        back = cast.astype(np.float64)
+    if not np.isfinite(back) and not np.array_equal(back, wide, equal_nan=True):
+        raise beyond
     return cast
 
 

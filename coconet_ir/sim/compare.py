@@ -24,7 +24,7 @@ class Difference:
     absolute: float
     """The largest difference of two elements; infinite where only one is NaN or infinite."""
     relative: float
-    """`absolute` divided by the largest finite magnitude of the first run's output."""
+    """`absolute` divided by the largest finite magnitude of the first run's output; infinite for integers."""
     problem: str | None = None
     """Why the two cannot be compared."""
 
@@ -60,6 +60,8 @@ def difference(name: str, a: Array, b: Array) -> Difference:
         absolute = float(np.max(np.where(np.isnan(gaps), np.inf, gaps), initial=0.0))
         scale = float(np.max(np.abs(x[np.isfinite(x)]), initial=0.0))
         relative = absolute / scale if scale else (np.inf if absolute else 0.0)
+    if not is_float(a.dtype):
+        relative = np.inf  # integers are equal or not
     return Difference(name, False, absolute, relative)
 
 

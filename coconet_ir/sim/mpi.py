@@ -31,7 +31,7 @@ class Session:
         try:
             from mpi4py import MPI
         except (ImportError, RuntimeError) as error:
-            raise IRError(f"the mpi backend needs coconet-ir[mpi]: {error}") from None
+            raise IRError(f"the mpi backend needs mpi4py and an MPI library: {error}") from None
         # MPICH's launcher signals the others when a process dies; the watch is to say so first.
         if signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
             signal.signal(signal.SIGUSR1, signal.SIG_IGN)

@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from coconet_ir import api
 from coconet_ir.analysis.rules import rule_of
-from coconet_ir.frontend import make_context
+from coconet_ir.frontend import make_context, parse_program
 from coconet_ir.tools import opt, run
 
 ROOT = Path(__file__).parents[2]
@@ -124,10 +125,30 @@ def test_what_the_readme_adds_works() -> None:
     with api.collect() as remarks:
         added["CountPass"]().apply(make_context(), module)
     assert [remark.message for remark in remarks] == ["over dp"]
-    reduce = next(iter(api.function(module).body.block.ops))
-    square = added["SquareOp"](operands=[reduce.results[0]], result_types=[reduce.results[0].type])
-    square.verify()
-    assert str(rule_of(square)) == "[d0, d1] -> [d0, d1]"
+    square = added["SquareOp"]
+    ctx = make_context()
+    ctx.load_op(square)
+    squares = parse_program(
+        ctx,
+        """
+        !x = tensor<?xf32, #layout.dist<dp = sliced(0)>>
+        layout.mesh @mesh(dp = 3)
+        func.func @f(%x: !x) -> !x {
+          %y = comp.square %x : !x -> !x
+          func.return %y : !x
+        }""",
+        "squares.mlir",
+    )
+    (op,) = (op for op in squares.walk() if isinstance(op, square))
+    assert str(rule_of(op)) == "[d0] -> [d0]"
+    x = np.arange(7, dtype=np.float32)
+    found = api.run(api.function(squares), {}, {"x": x})
+    assert found.outputs["result0"].array.tolist() == [0, 1, 4, 9, 16, 25, 36]
+
+
+def test_the_guide_lists_what_programs_import() -> None:
+    _, section = (ROOT / "docs" / "guide.md").read_text().split("## From Python\n")
+    assert [name for name in api.__all__ if f"`{name}`" not in section] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)

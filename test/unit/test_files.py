@@ -82,7 +82,6 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         pass
 
 
-
 @pytest.mark.parametrize("tool", ["opt", "run"])
 def test_output_that_takes_no_more_is_an_error(tool: str, tmp_path: Path) -> None:
     program = tmp_path / "p.mlir"
@@ -99,3 +98,21 @@ def test_output_that_takes_no_more_is_an_error(tool: str, tmp_path: Path) -> Non
         1,
         "error: cannot write the output: No space left on device\n",
     )
+
+
+@pytest.mark.parametrize("tool", ["opt", "run"])
+def test_standard_streams_that_are_closed_are_errors(tool: str, tmp_path: Path) -> None:
+    program = tmp_path / "p.mlir"
+    program.write_text("func.func @f() {\n  func.return\n}\n")
+    for arguments, message in (
+        (f"{program} >&-", "error: cannot write the output: Bad file descriptor"),
+        ("- <&-", "error: there is no standard input to read"),
+    ):
+        done = subprocess.run(
+            ["sh", "-c", f"{sys.executable} -m coconet_ir.tools.{tool} {arguments}"],
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert message in done.stderr

@@ -103,9 +103,18 @@ def test_success(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
          "(write option=value; a flag is option=true)"),
         ("probe{what=3}", 'option \'what\' of pass \'probe\' takes text, not 3 (quote it: what="3")'),
         ("needy", "pass 'needy' needs option 'size' (int)"),
-        ("probe{", "pipeline 'probe{': Expected argument name here"),
-        ("probe probe", "pipeline 'probe probe': Expected a comma or pass arguments here"),
-        ("?", "pipeline '?': Unknown token"),
+        ("probe{", "pipeline 'probe{': unexpected end: expected argument name here"),
+        ("probe{ ", "pipeline 'probe{ ': unexpected end: expected argument name here"),
+        ("probe probe", "unexpected ' ' at column 6: expected a comma or pass arguments here"),
+        ("?", "pipeline '?': unexpected '?' at column 1: unknown token"),
+        ("probe{what=x, count=3}", "pipeline 'probe{what=x, count=3}': unexpected ',' at column 13: "
+         "options are separated by spaces"),
+        ("probe, probe{names=a,b,count=3}", "unexpected ',' at column 23: options are separated by spaces"),
+        ("probe{names=a, b what==3}", "unexpected '=' at column 23: unknown argument value"),
+        ("  probe{what=%x}", "unexpected '%' at column 14: names are written without %"),
+        ("probe;probe", "unexpected ';' at column 6: commas separate passes, and spaces options"),
+        ('probe{what="x}', "unexpected '\"' at column 12: the string does not end on its line"),
+        ('probe{what="a, b"}}', "unexpected '}' at column 19: expected a comma after pass"),
         ('probe{what="\\f"}', "pipeline 'probe{what=\"\\f\"}': Invalid escape sequence: \\f"),
         ("probe{count=" + "1" * 5000 + "}", "Exceeds the limit"),
     ],
@@ -119,6 +128,20 @@ def test_pipelines(
     assert err.startswith("error: ")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_the_place_in_a_pipeline_of_several_lines() -> None:
+    with pytest.raises(IRError, match=r"unexpected '%' at line 2, column 14: names"):
+        pipeline.parse_passes("probe,\n  probe{what=%x}", {})
+
+
+def test_forms_of_remarks(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(program), "-p", "probe", "--remarks=text"]) == 0
+    text = capsys.readouterr().err
+    assert main([str(program), "-p", "probe", "--remarks"]) == 0
+    assert capsys.readouterr().err == text
+    assert main([str(program), "--remarks=xml"]) == 2
+    assert "--remarks: invalid value 'xml' (choose from text, json)" in capsys.readouterr().err
 
 
 def test_good_pipelines(program: Path) -> None:

@@ -137,6 +137,40 @@ def test_no_outputs(tmp_path: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize(
+    ("type", "text", "value"),
+    [
+        ("i64", "-9223372036854775808", "-9.22337e+18"),
+        ("i64", "99999999999999999999", None),
+        ("i64", "9223372036854775808", None),
+        ("i1", "true", "1"),
+        ("i1", "2", None),
+        ("f32", "16777217", "1.67772e+07"),
+        ("f32", "-inf", "-inf"),
+        ("f32", "1e39", None),
+        ("bf16", "1e39", None),
+        ("f8E4M3FN", "448", "448"),
+        ("f8E4M3FN", "1000", None),
+        ("f8E4M3FN", "inf", None),
+        ("f8E4M3FN", "nan", "nan"),
+        ("f8E5M2", "inf", "inf"),
+        ("f64", "1e300", "1e+300"),
+    ],
+)
+def test_scalars_must_be_in_range(
+    type: str, text: str, value: str | None, tmp_path: Path, capsys: Capture
+) -> None:
+    path = _write(
+        tmp_path, f"func.func @f(%k: {type}) -> {type} {{\n  func.return %k : {type}\n}}\n"
+    )
+    assert main([path, "--set", f"k={text}"]) == (1 if value is None else 0)
+    found = capsys.readouterr()
+    if value is None:
+        assert f"is given a number for %k that is out of range for {type}" in found.err
+    else:
+        assert found.out.splitlines()[-1].split()[4] == value
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["none.mlir"], "error: cannot read 'none.mlir'"),
@@ -145,6 +179,11 @@ def test_no_outputs(tmp_path: Path, capsys: Capture) -> None:
         ([ADAM, "--func", "sgd"], "no function named 'sgd'; there are: adam"),
         ([ADAM, "--set", "mu=1"], "has no argument 'mu'"),
         ([ADAM, "--shape", "mu=1"], "has no argument 'mu'"),
+        ([ADAM, "--set", "lr=1e50"], "is given a number for %lr that is out of range for f32"),
+        (
+            [ADAM, "--set", "w=0.1"],
+            "takes %w as a tensor, and --set is for scalars: give its elements with --inputs",
+        ),
         ([ADAM, "--shape", "w=1", "--shape", "m=2"], "needs equal sizes"),
         ([ADAM, "--shape", "w=99999999999999"], "elements, more than"),
         ([ADAM, "--inputs", ADAM], "is no .npz file of plain arrays"),
@@ -179,6 +218,11 @@ def test_too_little_memory(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> 
         ([ADAM, "--mesh", "dp=2,dp=3"], "axis 'dp' is given twice"),
         ([ADAM, "--shape", "w=3xy"], "a size of 'w' must be a number, not 'y'"),
         ([ADAM, "--set", "lr=fast"], "the value of 'lr' must be a number, not 'fast'"),
+        ([ADAM, "--set", "lr=1", "--set", "%lr=2"], "argument --set: 'lr' is given twice"),
+        ([ADAM, "--shape", "w=1", "--shape", "w=1"], "argument --shape: 'w' is given twice"),
+        ([ADAM, "--mesh", "dp=2", "--mesh", "dp=3"], "argument --mesh: 'dp' is given twice"),
+        ([ADAM, "--set", "lr=1e500"], "the value of 'lr' is out of range for every type"),
+        (["-", "--compare", "-"], "only one of the two programs can be standard input"),
         ([ADAM, "--seed", "-1"], "the seed must be at least 0"),
         ([ADAM, "--backend", "cloud"], "invalid choice: 'cloud'"),
     ],

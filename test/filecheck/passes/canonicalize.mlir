@@ -54,3 +54,15 @@ func.func @made(%k: f32, %n: index) -> (!s, tensor<5xf32, #layout.dist<dp = slic
   // CHECK-NEXT: func.return
   func.return %ts, %cs : !s, tensor<5xf32, #layout.dist<dp = sliced(0)>>
 }
+
+// A gather of an argument that is updated is a copy, and stays one.
+// CHECK-LABEL: func.func @copies
+// CHECK-NEXT: coll.all_gather %x
+// CHECK-NEXT: comp.update %x
+// CHECK-NEXT: layout.slice
+func.func @copies(%x: !s, %n: !s) -> !s {
+  %g = coll.all_gather %x over [dp] : !s -> !f
+  %u = comp.update %x, %n : !s
+  %gs = layout.slice %g over [dp] dim 0 : !f -> !s
+  func.return %gs : !s
+}

@@ -340,7 +340,6 @@ def _in_place(x: Array) -> Array:
     return x
 
 
-B = "tensor<?x?xbf16>"
 WRONG_FUNCTIONS: list[tuple[str, Reference, str, str, str]] = [
     ("[m, n] -> [m, n]", _softmax, M, M, "'n' is not parallel: with operands"),
     ("[m, n] -> [m, n]", lambda x: np.cumsum(x, axis=0), M, M, "'m' is not parallel"),
@@ -358,6 +357,16 @@ WRONG_FUNCTIONS: list[tuple[str, Reference, str, str, str]] = [
         "cannot be validated: it has no result for small tensors: the Python",
     ),
     ("[m] -> [m]", lambda x: (x, x), V, V, "the Python function gives 2 results, not 1"),
+    (
+        "[m] -> [m]",
+        _in_place,
+        V,
+        V,
+        "the Python function raised ValueError: output array is read-only",
+    ),
+    ("[m] -> [m]", lambda x: None, V, V, "it returned NoneType, not an array"),
+    ("[m] -> [m]", lambda x: list(x), V, V, "it returned list, not an array"),
+    ("[m] -> [m]", lambda x: x.astype(object), V, V, "it returned an array of object, not of"),
 ]
 
 

@@ -367,3 +367,51 @@ func.func @no_over(%x: !l) {
   %0 = coll.all_reduce sum %x [tp] : !l -> !r
   func.return
 }
+
+// -----
+
+layout.mesh @mesh(tp = 8)
+func.func @wire_that_wraps(%x: tensor<8xi64, #layout.dist<tp = local>>) {
+  // expected-error @+1 {{'coll.all_reduce' op wire = i32 would wrap i64 elements: it must be at least as wide}}
+  %y = coll.all_reduce min %x over [tp] {wire = i32} : tensor<8xi64, #layout.dist<tp = local>> -> tensor<8xi64>
+  func.return
+}
+
+// -----
+
+layout.mesh @mesh(tp = 8)
+func.func @wire_without_infinity(%x: tensor<8xf32, #layout.dist<tp = local>>) {
+  // expected-error @+1 {{'coll.all_reduce' op wire = f8E4M3FN has no infinity, which a rank without elements contributes to a min: use f8E5M2 or a wider type}}
+  %y = coll.all_reduce min %x over [tp] {wire = f8E4M3FN} : tensor<8xf32, #layout.dist<tp = local>> -> tensor<8xf32>
+  func.return
+}
+
+// -----
+
+layout.mesh @mesh(tp = 8)
+func.func @extremes_without_infinity(%x: tensor<8xf32, #layout.dist<tp = sliced(0)>>) {
+  %m = comp.reduce max %x dims [0] : tensor<8xf32, #layout.dist<tp = sliced(0)>> -> tensor<f32, #layout.dist<tp = partial(max)>>
+  // expected-error @+1 {{'arith.truncf' op operand 0 is partial(max) on axis 'tp', and the operation is not linear in it}}
+  %y = arith.truncf %m : tensor<f32, #layout.dist<tp = partial(max)>> to tensor<f8E4M3FN, #layout.dist<tp = partial(max)>>
+  func.return
+}
+
+// -----
+
+layout.mesh @mesh(tp = 8)
+func.func @layout_without_a_rule(%x: tensor<8xf32, #layout.dist<tp = local>>) {
+  // expected-error @+1 {{'tensor.cast' op states no dimension rule, so its tensors must be replicated}}
+  %y = tensor.cast %x : tensor<8xf32, #layout.dist<tp = local>> to tensor<?xf32>
+  func.return
+}
+
+// -----
+
+func.func @callee(%x: f32) {
+  func.return
+}
+func.func @call(%x: f32) {
+  // expected-error @+1 {{'func.call' op calls a function: a distributed program has no calls, so write it out here}}
+  func.call @callee(%x) : (f32) -> ()
+  func.return
+}

@@ -8,7 +8,7 @@
 // PASS:   error: unknown pass 'no-such-pass' (the passes: {{.*}}canonicalize, {{.*}}coconet-split, {{.*}})
 // OPTION: error: pass 'coconet-split' has no option 'opp'; did you mean 'op'? (its options: {{.*}})
 // TYPE:   error: option 'dim' of pass 'coconet-split' takes int, not first
-// SYNTAX: error: pipeline 'coconet-split{': Expected argument name here
+// SYNTAX: error: pipeline 'coconet-split{': unexpected end: expected argument name here
 
 // LIST:     canonicalize
 // LIST:     coconet-split
