@@ -318,10 +318,20 @@ def _backward(plan: Movement, chosen: set[Operation] | None) -> None:
             continue
         dist = cast(Dist, wanted.pop())
         try:
-            plan.moved[op] = Move(withdraw(rule, operand_dists(op), dist), (dist,))
+            need = withdraw(rule, operand_dists(op), dist)
         except Refused:
             continue
-        plan.parts[result] = dist
+        if all(_readable(plan, op.operands[index], need[index]) for index in rule.data):
+            plan.moved[op] = Move(need, (dist,))
+            plan.parts[result] = dist
+
+
+def _readable(plan: Movement, value: SSAValue, dist: Dist) -> bool:
+    """Whether a value will exist in this layout: not where a moved operation makes another part of it."""
+    value = plan.replaced(value)
+    if not isinstance(value, OpResult) or isinstance(value.op, AllGatherOp | BroadcastOp):
+        return True  # these can be sliced anew
+    return dist in (plan.parts.get(value, dist), dist_of(value.type))
 
 
 def _sideways(plan: Movement, chosen: set[Operation] | None) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.builtin import Builtin, Float8E4M3FNType
 from xdsl.dialects.func import Func
 from xdsl.ir import Operation
 from xdsl.parser import Parser
@@ -24,6 +24,7 @@ from coconet_ir.analysis.inference import propagate
 from coconet_ir.analysis.notation import REDUCTIONS, Rule
 from coconet_ir.analysis.rules import HasRule, rule_of
 from coconet_ir.dialects import arith, layout, math, tensor
+from coconet_ir.dialects.elements import element_of
 from coconet_ir.schedule.remarks import Refused
 
 PROGRAM = Path(__file__).with_name("upstream_operations.mlir").read_text()
@@ -137,6 +138,9 @@ def test_partial_values_pass_exactly_where_arithmetic_allows() -> None:
             linear = is_jointly_linear(MEANINGS[name], kind, len(op.operands))
             # Rounding commutes with maxima, and with sums up to their own rounding; products stay out.
             expected = linear and not (name in ("extf", "truncf") and kind is Kind.PROD)
+            if name == "truncf" and kind in (Kind.MAX, Kind.MIN):
+                # f8E4M3FN has no infinity to round to, which the extreme of nothing is.
+                expected = not isinstance(element_of(op.results[0].type), Float8E4M3FNType)
             assert (kind in rule.joint) == expected, (op.name, kind)
 
 

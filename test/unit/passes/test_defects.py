@@ -73,7 +73,20 @@ func.func @f(%x: {ROWS}) -> {M} {{
 """%mm is asked for its rows while half of its operands are parts."""
 
 
+TWO_PARTS_OF_ONE = f"""
+layout.mesh @mesh(a = 2)
+func.func @f(%x: {ROWS}) -> {M} {{
+  %g = coll.all_gather %x over [a] : {ROWS} -> {M}
+  %t = comp.transpose %g perm [1, 0] : {M} -> {M}
+  %mm = comp.matmul %t, %t : ({M}, {M}) -> {M}
+  %y = comp.matmul %t, %mm : ({M}, {M}) -> {M}
+  func.return %y : {M}
+}}
+"""
+"""%y asks %mm for its rows, and %mm then %t for its own, of which there are columns."""
+
 CASES = {
+    "two parts of one": (TWO_PARTS_OF_ONE, True),
     "partial in parts": (READS_PARTIAL_IN_PARTS, True),
     "partial of a partial": (PARTIAL_OF_PARTIAL, True),
     "local beside replicated": (LOCAL_BESIDE_REPLICATED, True),

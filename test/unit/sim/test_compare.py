@@ -50,7 +50,10 @@ def test_what_cannot_be_compared() -> None:
 
 def test_integers() -> None:
     row = difference("n", np.array([1, 10]), np.array([1, 7]))
-    assert (row.absolute, row.relative) == (3.0, 0.3)
+    assert (row.absolute, row.relative) == (3.0, math.inf)
+    assert not row.within(1.0)
+    huge = difference("n", np.array([2**60 + 7]), np.array([2**60 - 7]))
+    assert not huge.within(1e-12)
     assert difference("b", np.array([True]), np.array([False])).absolute == 1.0
 
 
