@@ -69,8 +69,8 @@ def _sim(*arguments: str) -> subprocess.CompletedProcess[str]:
     return _run([sys.executable, "-W", "error", "-m", "coconet_ir.tools.run", *arguments])
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_outputs_are_those_of_the_simulator(tmp_path: Path, ranks: int) -> None:
+def test_outputs_are_those_of_the_simulator(tmp_path: Path) -> None:
+    ranks = 3  # the examples run on other numbers
     program, ours, theirs = (tmp_path / name for name in ("p.mlir", "mpi.npz", "sim.npz"))
     program.write_text(PROGRAM)
     shape = ("--shape", "x=37")
