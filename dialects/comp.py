@@ -49,7 +49,7 @@ from coconet_ir.analysis.notation import (
     Whole,
     pattern,
 )
-from coconet_ir.analysis.rules import OWN_RULE, by_pattern, pointwise, rank_of
+from coconet_ir.analysis.rules import OWN_RULE, OWN_RULE_OF_TYPES, by_pattern, pointwise, rank_of
 from coconet_ir.dialects.attributes import KindAttr, RuleAttr, dist_of, sizes_of, with_dist
 from coconet_ir.dialects.custom import CustomOp, DefineOp, YieldOp
 from coconet_ir.dialects.elements import (
@@ -377,7 +377,7 @@ class DropoutOp(IRDLOperation):
     id = prop_def(IntegerAttr.constr(i64))
     output = result_def(T)
     irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure(), OWN_RULE)
+    traits = traits_def(Pure(), OWN_RULE_OF_TYPES)
     assembly_format = "$input `,` $seed attr-dict `:` type($input)"
 
     def rule(self) -> Rule:
@@ -402,7 +402,7 @@ class ScaleOp(IRDLOperation):
     factor = operand_def()
     output = result_def(T)
     irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(Pure(), OWN_RULE)
+    traits = traits_def(Pure(), OWN_RULE_OF_TYPES)
 
     @classmethod
     def parse(cls, parser: Parser) -> ScaleOp:
@@ -547,7 +547,7 @@ class UpdateOp(IRDLOperation):
     value = operand_def(T)
     output = result_def(T)
     irdl_options = (ParsePropInAttrDict(),)
-    traits = traits_def(OWN_RULE)
+    traits = traits_def(OWN_RULE_OF_TYPES)
     assembly_format = "$target `,` $value attr-dict `:` type($target)"
 
     def rule(self) -> Rule:

@@ -43,23 +43,22 @@ def lay(result: OpResult, dist: Dist) -> None:
         op.properties["value"] = DenseIntOrFPElementsAttr(type, op.value.data)
 
 
+_PASSED_ON: dict[type[Operation], int] = {
+    UpdateOp: 1,
+    AllGatherOp: 0,
+    BroadcastOp: 0,
+    SliceOp: 0,
+    RelaxOp: 0,
+    ReshapeOp: 0,
+    TransposeOp: 0,
+}
+"""The operand whose memory the result of an operation is, or is a copy of."""
+
+
 def memory_of(value: SSAValue) -> SSAValue:
     """What a value is before gathers and broadcasts: an argument whose memory it would read, or the value itself."""
-    while isinstance(value, OpResult):
-        match value.op:
-            case UpdateOp(value=source):
-                value = source
-            case (
-                AllGatherOp(input=source)
-                | BroadcastOp(input=source)
-                | SliceOp(input=source)
-                | RelaxOp(input=source)
-                | ReshapeOp(input=source)
-                | TransposeOp(input=source)
-            ):
-                value = source
-            case _:
-                break
+    while isinstance(value, OpResult) and (index := _PASSED_ON.get(value.op.__class__)) is not None:
+        value = value.op.operands[index]
     return value
 
 

@@ -77,9 +77,9 @@ def _whole_rule(rank: int | None, scalars: int, shape_only: bool) -> Rule:
 
 def _operations() -> list[type[Operation]]:
     tensor.SplatOp.traits.add_trait(pointwise_rule())
-    tensor.DimOp.traits.add_trait(HasRule(_dim_rule))
+    tensor.DimOp.traits.add_trait(HasRule(_dim_rule, by_types=True))
     for extract in (ExtractOp, tensor.ExtractOp):  # xDSL's is for plain xdsl-opt
-        extract.traits.add_trait(HasRule(_extract_rule))
+        extract.traits.add_trait(HasRule(_extract_rule, by_types=True))
     upstream = [op for op in tensor.Tensor.operations if op.name != ExtractOp.name]
     return [*upstream, ExtractOp]
 

@@ -43,6 +43,15 @@ class Move:
 
     operands: tuple[Dist, ...]
     results: tuple[Dist, ...]
+    wanted: tuple[Dist | None, ...]
+    """The layout of each operand that is read as a part, None for those read as they are."""
+
+    @staticmethod
+    def of(op: Operation, operands: tuple[Dist, ...], results: tuple[Dist, ...]) -> Move:
+        """The move of an operation that stands as it was."""
+        have = operand_dists(op)
+        wanted = tuple([n if n != h else None for n, h in zip(operands, have, strict=True)])
+        return Move(operands, results, wanted)
 
 
 @dataclass
@@ -106,9 +115,7 @@ class Movement:
     def wanted(self, op: Operation, index: int) -> Dist | None:
         """The layout in which `op` will read operand `index`, or None where it reads the whole value."""
         move = self.moved.get(op)
-        if move is None or move.operands[index] == dist_of(op.operands[index].type):
-            return None
-        return move.operands[index]
+        return None if move is None else move.wanted[index]
 
     def whole_uses(self, value: SSAValue) -> list[Use]:
         """The uses that need the value whole once the plan is performed."""
@@ -288,7 +295,7 @@ def _move(plan: Movement, op: Operation, operands: list[SSAValue]) -> Move | Non
                 f"its result would be {dist}, which {plan.gather.name.split('.')[1]} over "
                 f"{axes_text(plan.axes)} does not make {whole} again",
             )
-    return Move(need, results)
+    return Move.of(op, need, results)
 
 
 def _completed(gather: AllGatherOp | BroadcastOp, part: Dist) -> Dist | None:
@@ -322,7 +329,7 @@ def _backward(plan: Movement, chosen: set[Operation] | None) -> None:
         except Refused:
             continue
         if all(_readable(plan, op.operands[index], need[index]) for index in rule.data):
-            plan.moved[op] = Move(need, (dist,))
+            plan.moved[op] = Move.of(op, need, (dist,))
             plan.parts[result] = dist
 
 

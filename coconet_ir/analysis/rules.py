@@ -89,6 +89,9 @@ class StatesRule(Protocol):
 OWN_RULE = HasRule(lambda op: cast(StatesRule, op).rule())
 """The trait of every operation that defines `rule`."""
 
+OWN_RULE_OF_TYPES = HasRule(OWN_RULE.build, by_types=True)
+"""The trait of those whose `rule` depends on the types of their operands and results alone."""
+
 
 def rule_of(op: Operation) -> Rule | None:
     """The dimension rule of a verified operation, or None when it states none."""

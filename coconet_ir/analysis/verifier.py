@@ -94,15 +94,13 @@ def unknown_axis(module: ModuleOp) -> IRError | None:
 
 
 def _the_mesh(module: ModuleOp) -> MeshOp | None:
-    meshes = [op for op in module.walk() if isinstance(op, MeshOp)]
+    meshes = [op for op in module.ops if isinstance(op, MeshOp)]
     if len(meshes) > 1:
         raise IRError(
             "is the second mesh: a module has one, with all axes",
             meshes[1],
             [("the first mesh is here", meshes[0])],
         )
-    if meshes and meshes[0].parent_op() is not module:
-        raise IRError("belongs at the top of the module", meshes[0])
     return meshes[0] if meshes else None
 
 
@@ -167,9 +165,10 @@ def _check_function(func: FuncOp, layouts: _Layouts) -> None:
     uninferred = is_uninferred(func)
     _check_signature(func, layouts, uninferred)
     order = list(_in_order(func.body.block))
+    seen = layouts.seen
     for op in order:
         for result in op.results:
-            if id(result.type) not in layouts.seen:
+            if id(result.type) not in seen:
                 layouts.check_type(result.type, op)
             if uninferred and dist_of(result.type):
                 raise IRError(
@@ -192,23 +191,30 @@ def _in_order(block: Block) -> Iterator[Operation]:
     """The operations of a function in the order in which they run, regions inlined."""
     for op in block.ops:
         yield op
-        if isinstance(op, RegionOp):
-            yield from _in_order(op.body.block)
-        elif isinstance(op, DefineOp):
+        if op.__class__ in (MeshOp, DefineOp):
             raise IRError("belongs at the top of the module", op)
-        elif op.regions:
+        if not op.regions:
+            continue
+        if not isinstance(op, RegionOp):
             raise IRError("has a region: a distributed program has no control flow", op)
+        yield from _in_order(op.body.block)
+
+
+_ruled: dict[type[Operation], bool] = {}
+"""Whether the operations of a class have a rule, or need none."""
 
 
 def _check_ruled(op: Operation) -> None:
     """What states no rule says nothing of layouts, so it has none."""
-    if isinstance(op, CallOp):
+    kind = op.__class__
+    if kind is CallOp:
         raise IRError(
             "calls a function: a distributed program has no calls, so write it out here", op
         )
-    if op.get_trait(HasRule) is not None or isinstance(op, RegionOp) or op.has_trait(IsTerminator):
-        return
-    if any(dist_of(value.type) for value in (*op.operands, *op.results)):
+    if kind not in _ruled:
+        ruled = kind.has_trait(HasRule, value_if_unregistered=False)
+        _ruled[kind] = ruled or issubclass(kind, RegionOp) or kind.has_trait(IsTerminator)
+    if not _ruled[kind] and any(dist_of(value.type) for value in (*op.operands, *op.results)):
         raise IRError("states no dimension rule, so its tensors must be replicated", op)
 
 
