@@ -25,7 +25,7 @@ filecheck: .venv/installed-dev
 	$(BIN)/lit --verbose --workers=2 test/filecheck
 
 unit: .venv/installed-dev
-	$(BIN)/pytest --quiet --numprocesses=2
+	$(BIN)/pytest --quiet --numprocesses=2 --dist=worksteal
 
 # The dialect reference, from the definitions; a test asserts that it is current.
 docs: .venv/installed-dev

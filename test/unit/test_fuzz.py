@@ -6,15 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 FUZZER = Path(__file__).parents[1] / "fuzz" / "fuzz.py"
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_damaged_programs_are_answered(seed: int) -> None:
+def test_damaged_programs_are_answered() -> None:
     run = subprocess.run(
-        [sys.executable, str(FUZZER), "--count", "100", "--seed", str(seed)],
+        [sys.executable, str(FUZZER), "--count", "150", "--seed", "1"],
         capture_output=True,
         text=True,
     )

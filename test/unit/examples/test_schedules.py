@@ -15,7 +15,7 @@ from coconet_ir.sim.executor import run
 from coconet_ir.sim.inputs import generate
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-SIZES = (0, 1, 16, 23)
+SIZES = (0, 1, 23)
 OPEN = 0
 SHAPES = {
     **{
