@@ -42,10 +42,9 @@ APPLIED = (
 """Rewrites that the few programs here must be enough for."""
 
 
-@pytest.mark.parametrize("first", [1, 1001])
-def test_rewrites_keep_what_a_program_computes(first: int, random_programs: Any) -> None:
+def test_rewrites_keep_what_a_program_computes(random_programs: Any) -> None:
     tally = random_programs.Tally()
-    for seed in range(first, first + 70):
+    for seed in range(1, 101):
         random_programs.run_case(seed, tally)
     assert tally.operations > 6 * tally.programs
     missing = [pair for pair in APPLIED if not tally.applied[pair]]
