@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from xdsl.dialects.builtin import (
@@ -170,6 +172,14 @@ def diagnose(error: Exception, module: ModuleOp | None = None) -> list[Diagnosti
             return [Diagnostic("error", "the program is too deeply nested")]
         case _:
             return None
+
+
+def internal_error(error: Exception) -> Diagnostic:
+    """How a tool shows an error that no program should cause, with the line of ours that raised it."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno}"
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return Diagnostic("error", f"internal error: {what} at {place}; please report it")
 
 
 def located(error: VerifyException, module: ModuleOp | None) -> IRError:

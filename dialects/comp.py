@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.ir import Attribute, Dialect, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue, TypeAttribute
 from xdsl.irdl import (
     BaseAttr,
     IRDLOperation,
@@ -553,6 +553,11 @@ class UpdateOp(IRDLOperation):
     def rule(self) -> Rule:
         """Element by element; the target's old data is not read."""
         return pointwise(self)
+
+
+def is_target(op: Operation, index: int) -> bool:
+    """Whether an operand is what an update stores into, which reads no data."""
+    return isinstance(op, UpdateOp) and index == 0
 
 
 @irdl_op_definition

@@ -18,7 +18,7 @@ from coconet_ir.analysis.dist import Dist
 from coconet_ir.analysis.rules import can_make
 from coconet_ir.dialects.attributes import dist_of, with_dist
 from coconet_ir.dialects.coll import AllGatherOp, BroadcastOp
-from coconet_ir.dialects.comp import ReshapeOp, TransposeOp, UpdateOp
+from coconet_ir.dialects.comp import ReshapeOp, TransposeOp, UpdateOp, is_target
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.dialects.regions import RegionOp
 from coconet_ir.schedule.selection import NAME
@@ -64,7 +64,7 @@ def memory_of(value: SSAValue) -> SSAValue:
 
 def is_updated(value: SSAValue) -> bool:
     """Whether a value is, before gathers and broadcasts, the memory of an argument that is updated."""
-    return any(isinstance(u.operation, UpdateOp) and u.index == 0 for u in memory_of(value).uses)
+    return any(is_target(use.operation, use.index) for use in memory_of(value).uses)
 
 
 class SliceOfGather(RewritePattern):

@@ -8,18 +8,16 @@ import json
 import re
 import sys
 import time
-import traceback
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from coconet_ir.diagnostics import Diagnostic, IRError, Position, diagnose, render
+from coconet_ir.diagnostics import Diagnostic, IRError, Position, diagnose, internal_error, render
 from coconet_ir.files import give_up_output, output_file, require_output
 from coconet_ir.frontend import (
     check,
@@ -197,7 +195,7 @@ def _process(
             with times.stage("print"):
                 return _Result(_text(module, options), [], remarks)
         except Exception as error:
-            errors = diagnose(error, module) or [_internal_error(error)]
+            errors = diagnose(error, module) or [internal_error(error)]
             return _Result(None, errors, remarks)
 
 
@@ -217,13 +215,6 @@ def _text(module: ModuleOp, options: argparse.Namespace) -> str:
         aliases=not options.no_aliases,
         debuginfo=options.print_debuginfo,
     )
-
-
-def _internal_error(error: Exception) -> Diagnostic:
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{Path(frame.filename).name}:{frame.lineno}"
-    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return Diagnostic("error", f"internal error: {what} at {place}; please report it")
 
 
 def _as_diagnostic(remark: Remark) -> Diagnostic:

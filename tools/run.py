@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isinf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from coconet_ir.diagnostics import Diagnostic, IRError, diagnose, render
+from coconet_ir.diagnostics import Diagnostic, IRError, diagnose, internal_error, render
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.files import give_up_output, require_output
 from coconet_ir.frontend import (
@@ -339,14 +337,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 def _diagnostics(error: Exception) -> list[Diagnostic]:
     if isinstance(error, MemoryError):
         return [Diagnostic("error", f"the run needs more memory than there is: {error}")]
-    return diagnose(error) or [_internal_error(error)]
-
-
-def _internal_error(error: Exception) -> Diagnostic:
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    place = f"{Path(frame.filename).name}:{frame.lineno}"
-    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return Diagnostic("error", f"internal error: {what} at {place}; please report it")
+    return diagnose(error) or [internal_error(error)]
 
 
 if __name__ == "__main__":

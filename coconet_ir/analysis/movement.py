@@ -25,7 +25,7 @@ from coconet_ir.analysis.shapes import Shapes
 from coconet_ir.analysis.verifier import STATE
 from coconet_ir.dialects.attributes import axes_text, dist_of
 from coconet_ir.dialects.coll import AllGatherOp, BroadcastOp
-from coconet_ir.dialects.comp import SegmentReduceOp, UpdateOp
+from coconet_ir.dialects.comp import SegmentReduceOp, UpdateOp, is_target
 from coconet_ir.dialects.decompositions import decompose
 from coconet_ir.dialects.elements import element_of, reduction_problem
 from coconet_ir.dialects.folds import memory_of
@@ -439,11 +439,6 @@ def _only_state(func: FuncOp, uses: list[Use]) -> bool:
     return bool(uses) and all(
         isinstance(op, UpdateOp) and index == 1 and is_state(func, op.target) for op, index in uses
     )
-
-
-def is_target(op: Operation, index: int) -> bool:
-    """Whether an operand is what an update stores into, which reads no data."""
-    return isinstance(op, UpdateOp) and index == 0
 
 
 def is_state(func: FuncOp, value: SSAValue) -> bool:

@@ -28,7 +28,7 @@ from coconet_ir.analysis.rules import LAYOUT_OF, HasRule, is_uninferred, rule_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects import OWN
 from coconet_ir.dialects.attributes import AxesAttr, DistAttr, as_tensor, dist_of
-from coconet_ir.dialects.comp import DropoutOp, ReshapeOp, TransposeOp, UpdateOp
+from coconet_ir.dialects.comp import DropoutOp, ReshapeOp, TransposeOp, UpdateOp, is_target
 from coconet_ir.dialects.custom import CustomOp, DefineOp
 from coconet_ir.dialects.layout import MeshOp, RelaxOp, SliceOp
 from coconet_ir.dialects.regions import RegionOp, YieldOp
@@ -339,7 +339,7 @@ def data_readers(target: SSAValue) -> Iterator[Operation]:
         rule = rule_of(op)
         if rule is not None and use.index in rule.shape_only:
             continue
-        if isinstance(op, UpdateOp) and use.index == 0:
+        if is_target(op, use.index):
             continue
         if isinstance(op, SliceOp | RelaxOp | ReshapeOp | TransposeOp):
             yield from data_readers(op.results[0])
