@@ -18,7 +18,7 @@ from coconet_ir.dialects.coll import AllGatherOp, BroadcastOp
 from coconet_ir.passes.movement import perform
 from coconet_ir.schedule.remarks import Reason, Refused, Remark
 from coconet_ir.schedule.rewriting import applied, declined, rewrite_in, rewrite_selected
-from coconet_ir.schedule.selection import find, label_of, name_of, no_such, selectable
+from coconet_ir.schedule.selection import by_name, find, label_of, no_such
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,7 @@ class ReorderPass(ModulePass):
 
     def _chosen(self, func: FuncOp, name: str) -> Operation:
         if (op := find(func, name)) is None:
-            available = [n for o in selectable(func) if (n := name_of(o)) is not None]
-            raise no_such(func, "ops", name, available)
+            raise no_such(func, "ops", name, list(by_name(func)))
         return op
 
 

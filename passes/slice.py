@@ -115,4 +115,5 @@ def _slice(func: FuncOp, target: Operation, value: SSAValue, options: SlicePass)
         target,
         f"its readers now read all_gather '{gather.output.name_hint}' of slice "
         f"'{part.output.name_hint}' over {axes_text(options.over)} on dimension {options.dim}",
+        (part, gather),
     )

@@ -220,7 +220,7 @@ def _through_root(func: FuncOp, target: AllReduceOp, roots: tuple[int, ...]) -> 
 
 
 def _replace(target: AllReduceOp, new: list[Operation], message: str) -> Remark:
-    remark = applied("split", target, message)
+    remark = applied("split", target, message, (new[0], new[-1]))
     place_before(target, new)
     last = new[-1].results[0]
     target.output.name_hint = None

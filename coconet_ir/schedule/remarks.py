@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from xdsl.ir import Operation
@@ -48,6 +48,32 @@ class Reason(StrEnum):
     """The operation would read an argument's memory after the argument's update."""
     SCALAR_RESULT = "scalar-result"
     """The operation makes a scalar, and scalars are replicated."""
+    READ_WHOLE = "read-whole"
+    """Somebody needs the argument whole, so it cannot be kept in slices."""
+    STORED_WHOLE = "stored-whole"
+    """The update of the argument does not store a gathered slice."""
+    SEVERAL_LAYOUTS = "several-layouts"
+    """The argument is read in slices of more than one layout."""
+    NOT_CONVEX = "not-convex"
+    """A path leaves the operations and enters them again, so they cannot run as one."""
+    NESTED_REGION = "nested-region"
+    """The region may not hold this region, or the operation stands in a region already."""
+    SEVERAL_AXES = "several-axes"
+    """Collectives over different axes, or in another order of them, in one fused operation."""
+    NOT_FUSABLE = "not-fusable"
+    """The operation is a kernel or a call of its own."""
+    COLLECTIVE_ORDER = "collective-order"
+    """A collective at a place of the fused operation where it cannot be run."""
+    IN_PLACE = "in-place"
+    """An argument would be overwritten while somebody still reads it."""
+    NO_CHAIN = "no-chain"
+    """The stages are not producers and consumers, each of the next."""
+    CHUNKED_DIMENSION = "chunked-dimension"
+    """A stage cannot work on chunks of the dimension."""
+    NOT_ALIKE = "not-alike"
+    """The collectives are of different kinds, axes, precision or element types."""
+    DEPENDENT = "dependent"
+    """One of the collectives waits for another."""
 
 
 class Refused(Exception):
@@ -68,6 +94,10 @@ class Remark:
     location: str
     message: str
     reason: Reason | None = None
+    made: tuple[Operation, ...] = field(default=(), repr=False, compare=False)
+    """What a schedule can go on with: the operations made in place of the ones named."""
+    removed: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    """The names that select nothing any more."""
 
     @property
     def applied(self) -> bool:
@@ -111,6 +141,12 @@ def emit(remark: Remark) -> None:
     """Hand a remark to whoever collects."""
     if (remarks := _sink.get()) is not None:
         remarks.append(remark)
+
+
+def remover(name: str) -> Remark | None:
+    """The last rewrite, of those whose remarks are being collected, that removed an operation of this name."""
+    remarks = _sink.get() or ()
+    return next((remark for remark in reversed(remarks) if name in remark.removed), None)
 
 
 def location_of(op: Operation) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -12,17 +13,13 @@ from coconet_ir.analysis.rules import is_uninferred
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.layout import MeshOp
 from coconet_ir.schedule.remarks import Refused, Remark, emit, location_of
-from coconet_ir.schedule.selection import (
-    find,
-    functions,
-    label_of,
-    name_of,
-    no_such,
-    selectable,
-)
+from coconet_ir.schedule.selection import by_name, find, functions, label_of, no_such
 
 Rewrite = Callable[[FuncOp, Operation], Remark]
 """Rewrites one selected operation of a function."""
+
+SetRewrite = Callable[[FuncOp, Sequence[Operation]], Remark]
+"""Rewrites the selected operations of a function together."""
 
 
 def rewrite_selected(
@@ -32,22 +29,18 @@ def rewrite_selected(
 
     Raises `IRError` when no function has it, or when `require` is set and the rewrite declines.
     """
-    remarks: list[Remark] = []
-    available: list[str] = []
-    for function in functions(module, func):
-        target = find(function, op)
-        if target is None:
-            available += [name for o in selectable(function) if (name := name_of(o)) is not None]
-            continue
-        check_ready(function)
-        remark = rewrite(function, target)
-        emit(remark)
-        remarks.append(remark)
-        if require and not remark.applied:
-            raise IRError(f"{remark.rewrite} declined [{remark.reason}]: {remark.message}", target)
-    if not remarks:
-        raise no_such(module, "op", op, available)
-    return remarks
+    return _rewrite_each(module, "op", (op,), func, require, _of_one(rewrite))
+
+
+def rewrite_set(
+    module: ModuleOp, ops: Sequence[str], func: str | None, require: bool, rewrite: SetRewrite
+) -> list[Remark]:
+    """Apply a rewrite to the operations named `ops`, of every function that has one of them, together.
+
+    Raises `IRError` when no function has them, one has some of them alone, or `require` is set and the rewrite
+    declines.
+    """
+    return _rewrite_each(module, "ops", ops, func, require, rewrite)
 
 
 def rewrite_in(func: FuncOp, op: str, rewrite: Rewrite) -> Remark:
@@ -55,13 +48,77 @@ def rewrite_in(func: FuncOp, op: str, rewrite: Rewrite) -> Remark:
 
     Raises `IRError` when the function has no such operation.
     """
-    target = find(func, op)
-    if target is None:
-        raise no_such(func, "op", op, [n for o in selectable(func) if (n := name_of(o))])
+    return rewrite_set_in(func, (op,), _of_one(rewrite), "op")
+
+
+def rewrite_set_in(
+    func: FuncOp, ops: Sequence[str], rewrite: SetRewrite, option: str = "ops"
+) -> Remark:
+    """Apply a rewrite to the operations named `ops` of one function together, and emit its remark.
+
+    Raises `IRError` when the function lacks one of them.
+    """
+    targets = _targets(func, option, ops)
+    return perform_in(func, lambda: rewrite(func, targets))
+
+
+def perform_in(func: FuncOp, rewrite: Callable[[], Remark]) -> Remark:
+    """Run a rewrite of one function, see which names it removes, and emit its remark."""
     check_ready(func)
-    remark = rewrite(func, target)
+    before = by_name(func)
+    remark = rewrite()
+    if remark.applied:
+        remark = replace(remark, removed=tuple(before.keys() - by_name(func).keys()))
     emit(remark)
     return remark
+
+
+def demand(remark: Remark, place: Operation) -> None:
+    """Raise `IRError` at `place` for a rewrite that declined."""
+    if not remark.applied:
+        raise IRError(f"{remark.rewrite} declined [{remark.reason}]: {remark.message}", place)
+
+
+def _of_one(rewrite: Rewrite) -> SetRewrite:
+    return lambda func, targets: rewrite(func, targets[0])
+
+
+def _rewrite_each(
+    module: ModuleOp,
+    option: str,
+    names: Sequence[str],
+    func: str | None,
+    require: bool,
+    rewrite: SetRewrite,
+) -> list[Remark]:
+    remarks: list[Remark] = []
+    candidates = functions(module, func)
+    for function in candidates:
+        named = by_name(function)
+        if not any(find(function, name, named) for name in names):
+            continue
+        targets = _targets(function, option, names)
+        remark = perform_in(function, lambda f=function, t=targets: rewrite(f, t))
+        remarks.append(remark)
+        if require:
+            demand(remark, targets[0])
+    if not remarks:
+        available = [name for function in candidates for name in by_name(function)]
+        raise no_such(module, option, names[0], available)
+    return remarks
+
+
+def _targets(func: FuncOp, option: str, names: Sequence[str]) -> list[Operation]:
+    """The operations of these names. Raises `IRError` for one that is missing or named twice."""
+    found: dict[Operation, str] = {}
+    named = by_name(func)
+    for name in names:
+        if (op := find(func, name, named)) is None:
+            raise no_such(func, option, name, list(named))
+        if op in found:
+            raise IRError(f"is named twice ({option}={','.join(names)})", op)
+        found[op] = name
+    return list(found)
 
 
 def check_ready(func: FuncOp) -> None:
@@ -83,9 +140,9 @@ def check_axes(func: FuncOp, axes: Iterable[str], target: Operation) -> None:
             )
 
 
-def applied(rewrite: str, op: Operation, message: str) -> Remark:
-    """The remark of a rewrite that was applied to `op`."""
-    return Remark(rewrite, label_of(op), location_of(op), message)
+def applied(rewrite: str, op: Operation, message: str, made: Sequence[Operation] = ()) -> Remark:
+    """The remark of a rewrite that was applied to `op`, and what it made in its place."""
+    return Remark(rewrite, label_of(op), location_of(op), message, made=tuple(made))
 
 
 def declined(rewrite: str, op: Operation, refused: Refused) -> Remark:

@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from coconet_ir.diagnostics import IRError
+from coconet_ir.schedule.remarks import remover
 
 NAME = "coconet.name"
 """The attribute that names an operation; without it, the name of its first result does."""
@@ -46,18 +47,34 @@ def selectable(func: FuncOp) -> Iterator[Operation]:
     return iter(func.body.block.ops)
 
 
-def find(func: FuncOp, name: str) -> Operation | None:
-    """The operation of this name in the function, or None.
+def is_rewritten(name: str) -> bool:
+    """Whether printing would change the name: xDSL takes `_` and digits at the end off."""
+    return _REWRITTEN.search(name) is not None
+
+
+def by_name(func: FuncOp) -> dict[str, list[Operation]]:
+    """The selectable operations by name, in order."""
+    found: dict[str, list[Operation]] = {}
+    for op in selectable(func):
+        if (name := name_of(op)) is not None:
+            found.setdefault(name, []).append(op)
+    return found
+
+
+def find(
+    func: FuncOp, name: str, named: dict[str, list[Operation]] | None = None
+) -> Operation | None:
+    """The operation of this name in the function, or None. `named` is `by_name` of it, where that is at hand.
 
     Raises `IRError` for a selector that two operations match, or that printing would rewrite.
     """
-    if _REWRITTEN.search(name):
+    if is_rewritten(name):
         raise IRError(
             f"'{name}' cannot select an operation: a name that ends in _ and digits is rewritten when the "
             f"text is printed; name the operation with the attribute {NAME}",
             func,
         )
-    matches = [op for op in selectable(func) if name_of(op) == name]
+    matches = (by_name(func) if named is None else named).get(name, [])
     if len(matches) > 1:
         raise IRError(
             f"is one of {len(matches)} operations named '{name}'; give it a name of its own with the "
@@ -76,6 +93,12 @@ def no_such(where: Operation, option: str, name: str, available: list[str]) -> I
                 "stands in a region, whose operations are not targets: inline it first", op
             )
     listed = ", ".join(sorted(set(available))) or "none"
+    if (last := remover(name)) is not None:
+        return IRError(
+            f"has no operation named '{name}' ({option}={name}) any more: {last.rewrite} "
+            f"'{last.operation}' removed it; there are: {listed}",
+            where,
+        )
     functions = (op for op in where.walk() if isinstance(op, FuncOp) and op.body.blocks)
     if any(arg.name_hint == name for func in functions for arg in func.body.block.args):
         return IRError(
