@@ -11,15 +11,15 @@ from typing import cast
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, TensorType
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from coconet_ir.analysis.dist import Dist
+from coconet_ir.analysis.memory import is_updated
 from coconet_ir.analysis.rules import can_make
 from coconet_ir.dialects.attributes import dist_of, with_dist
-from coconet_ir.dialects.coll import AllGatherOp, BroadcastOp
-from coconet_ir.dialects.comp import ReshapeOp, TransposeOp, UpdateOp, is_target
-from coconet_ir.dialects.layout import RelaxOp, SliceOp
+from coconet_ir.dialects.coll import AllGatherOp
+from coconet_ir.dialects.layout import SliceOp
 from coconet_ir.dialects.regions import RegionOp
 from coconet_ir.schedule.selection import NAME
 from coconet_ir.xdsl_compat import set_type
@@ -41,30 +41,6 @@ def lay(result: OpResult, dist: Dist) -> None:
     if isinstance(op, ConstantOp) and isinstance(op.value, DenseIntOrFPElementsAttr):
         type = cast(TensorType[AnyDenseElement], result.type)
         op.properties["value"] = DenseIntOrFPElementsAttr(type, op.value.data)
-
-
-_PASSED_ON: dict[type[Operation], int] = {
-    UpdateOp: 1,
-    AllGatherOp: 0,
-    BroadcastOp: 0,
-    SliceOp: 0,
-    RelaxOp: 0,
-    ReshapeOp: 0,
-    TransposeOp: 0,
-}
-"""The operand whose memory the result of an operation is, or is a copy of."""
-
-
-def memory_of(value: SSAValue) -> SSAValue:
-    """What a value is before gathers and broadcasts: an argument whose memory it would read, or the value itself."""
-    while isinstance(value, OpResult) and (index := _PASSED_ON.get(value.op.__class__)) is not None:
-        value = value.op.operands[index]
-    return value
-
-
-def is_updated(value: SSAValue) -> bool:
-    """Whether a value is, before gathers and broadcasts, the memory of an argument that is updated."""
-    return any(is_target(use.operation, use.index) for use in memory_of(value).uses)
 
 
 class SliceOfGather(RewritePattern):

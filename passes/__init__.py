@@ -31,6 +31,18 @@ def get_reorder() -> type[ModulePass]:
     return ReorderPass
 
 
+def get_fuse() -> type[ModulePass]:
+    from coconet_ir.passes.fuse import FusePass
+
+    return FusePass
+
+
+def get_inline_schedule() -> type[ModulePass]:
+    from coconet_ir.passes.inline import InlineSchedulePass
+
+    return InlineSchedulePass
+
+
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Every pass by its name."""
     return {
@@ -38,4 +50,6 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
         "coconet-split": get_split,
         "coconet-slice": get_slice,
         "coconet-reorder": get_reorder,
+        "coconet-fuse": get_fuse,
+        "coconet-inline-schedule": get_inline_schedule,
     }

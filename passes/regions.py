@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
+from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.tensor import SplatOp
 from xdsl.ir import Attribute, Block, Operation, Region
 
 from coconet_ir.analysis.dependences import Dependences
+from coconet_ir.analysis.memory import VIEWS
 from coconet_ir.diagnostics import IRError
+from coconet_ir.dialects.attributes import as_tensor
+from coconet_ir.dialects.comp import BroadcastOp
 from coconet_ir.dialects.regions import RegionOp, YieldOp
 from coconet_ir.schedule.remarks import Reason, Refused
 from coconet_ir.schedule.selection import NAME, Names, called, is_rewritten, label_of
+
+FREE = (ConstantOp, SplatOp, BroadcastOp, *VIEWS)
+"""What costs nothing where it is used, but would be written to memory and read again elsewhere."""
 
 
 def check_convex(dependences: Dependences, members: Collection[Operation]) -> None:
@@ -26,6 +34,23 @@ def check_convex(dependences: Dependences, members: Collection[Operation]) -> No
         Reason.NOT_CONVEX,
         f"a path leaves the set and enters it again: {path}; take in what lies between, or leave out one end",
     )
+
+
+def taken_in(
+    dependences: Dependences,
+    members: Collection[Operation],
+    absorbs: Callable[[Operation], bool] = lambda op: isinstance(op, FREE),
+) -> set[Operation]:
+    """The members, what lies on paths between them, and of what only they read the tensors that `absorbs` takes."""
+    found = {*members, *dependences.between(members)}
+    for op in reversed(dependences.order):
+        if op not in found and op.results and as_tensor(op.results[0].type) and absorbs(op):
+            readers = {
+                dependences.top(use.operation) for result in op.results for use in result.uses
+            }
+            if readers and readers <= found:
+                found.add(op)
+    return found
 
 
 def enclose(

@@ -15,7 +15,7 @@ import networkx as nx
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from coconet_ir.analysis.verifier import data_readers
+from coconet_ir.analysis.memory import data_uses
 from coconet_ir.dialects.comp import UpdateOp
 
 
@@ -51,7 +51,7 @@ class Dependences:
                     updates.append(step)
         for update in updates:
             stores = self.top(update)
-            for reader in data_readers(update.target):
+            for reader, _ in data_uses(update.target):
                 reads = self.top(reader)
                 if reads is not stores and not graph.has_edge(reads, stores):
                     graph.add_edge(reads, stores, value=False)

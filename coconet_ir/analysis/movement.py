@@ -19,6 +19,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from coconet_ir.analysis.bytes import Term, gathered, sent
 from coconet_ir.analysis.dist import Dist, LayoutError, Local, Partial
 from coconet_ir.analysis.inference import align, propagate, withdraw
+from coconet_ir.analysis.memory import memory_of
 from coconet_ir.analysis.notation import Rule
 from coconet_ir.analysis.rules import operand_dists, rank_of, rule_of
 from coconet_ir.analysis.shapes import Shapes
@@ -28,7 +29,6 @@ from coconet_ir.dialects.coll import AllGatherOp, BroadcastOp
 from coconet_ir.dialects.comp import SegmentReduceOp, UpdateOp, is_target
 from coconet_ir.dialects.decompositions import decompose
 from coconet_ir.dialects.elements import element_of, reduction_problem
-from coconet_ir.dialects.folds import memory_of
 from coconet_ir.dialects.layout import SliceOp
 from coconet_ir.schedule.remarks import Reason, Refused
 from coconet_ir.schedule.selection import label_of

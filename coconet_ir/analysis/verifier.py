@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from xdsl.dialects.builtin import (
     AnyFloat,
+    DictionaryAttr,
     IndexType,
     IntegerType,
     ModuleOp,
@@ -24,15 +25,18 @@ from xdsl.irdl import IRDLOperation
 from xdsl.traits import IsTerminator
 
 from coconet_ir.analysis.dist import Partial
-from coconet_ir.analysis.rules import LAYOUT_OF, HasRule, is_uninferred, rule_of
+from coconet_ir.analysis.fusion import check_fused
+from coconet_ir.analysis.memory import data_uses
+from coconet_ir.analysis.rules import LAYOUT_OF, HasRule, is_uninferred
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects import OWN
-from coconet_ir.dialects.attributes import AxesAttr, DistAttr, as_tensor, dist_of
-from coconet_ir.dialects.comp import DropoutOp, ReshapeOp, TransposeOp, UpdateOp, is_target
+from coconet_ir.dialects.attributes import AxesAttr, DistAttr, as_tensor, dist_of, with_dist
+from coconet_ir.dialects.comp import DropoutOp, UpdateOp
 from coconet_ir.dialects.custom import CustomOp, DefineOp
-from coconet_ir.dialects.layout import MeshOp, RelaxOp, SliceOp
-from coconet_ir.dialects.regions import RegionOp, YieldOp
-from coconet_ir.schedule.selection import NAME
+from coconet_ir.dialects.layout import MeshOp
+from coconet_ir.dialects.regions import FusedOp, RegionOp, YieldOp
+from coconet_ir.schedule.remarks import Refused
+from coconet_ir.schedule.selection import NAME, argument_names
 
 _NUMBERS = (AnyFloat, IntegerType, IndexType)
 
@@ -44,6 +48,9 @@ STATE = "coconet.state"
 
 SCATTERED = "coconet.scattered"
 """Marks an argument that is many buffers seen as one tensor."""
+
+RESLICED = "coconet.resliced"
+"""The function attribute that keeps, by argument name, the types that arguments had before coconet-slice-state."""
 
 
 def verify_program(module: ModuleOp) -> None:
@@ -185,6 +192,8 @@ def _check_function(func: FuncOp, layouts: _Layouts) -> None:
     _check_updates(func, order)
     _check_dropouts(order)
     _check_customs(order)
+    if not uninferred:
+        _check_regions(order)
 
 
 def _in_order(block: Block) -> Iterator[Operation]:
@@ -220,7 +229,7 @@ def _check_ruled(op: Operation) -> None:
 
 def _check_attributes(op: Operation) -> None:
     """An attribute that our operations do not know is an option misspelt, or one of another operation."""
-    _check_prefixed(op.attributes, (NAME,), op)
+    _check_prefixed(op.attributes, (NAME, RESLICED) if isinstance(op, FuncOp) else (NAME,), op)
     if not isinstance(op, IRDLOperation) or op.name.split(".")[0] not in OWN:
         return
     for name in op.attributes:
@@ -268,6 +277,34 @@ def _check_signature(func: FuncOp, layouts: _Layouts, uninferred: bool) -> None:
             )
         if uninferred and dist_of(arg.type):
             raise IRError(f"gives {_name(arg)} a layout both in its type and elsewhere", func)
+    _check_resliced(func, layouts)
+
+
+def _check_resliced(func: FuncOp, layouts: _Layouts) -> None:
+    """Former types of arguments are theirs in all but the layout."""
+    if (given := func.attributes.get(RESLICED)) is None:
+        return
+    if not isinstance(given, DictionaryAttr):
+        raise IRError(
+            f"has {RESLICED} = {given}: it takes the former types of arguments by name", func
+        )
+    arguments = argument_names(func)
+    for name, former in given.data.items():
+        if name not in arguments:
+            listed = ", ".join(arguments) or "none"
+            raise IRError(
+                f"has a type for '{name}' in {RESLICED}, but no such argument; there are: {listed}",
+                func,
+            )
+        type = arguments[name].type
+        if as_tensor(former) is not None:
+            layouts.check_type(former, func)
+        if former == type or with_dist(former, dist_of(type)) != type:
+            raise IRError(
+                f"has {former} for %{name} in {RESLICED}: it takes a tensor type that differs from the "
+                f"argument's, {type}, in the layout alone",
+                func,
+            )
 
 
 def _check_marks(
@@ -318,7 +355,7 @@ def _check_updates(func: FuncOp, order: list[Operation]) -> None:
         return
     place = {op: i for i, op in enumerate(order)}
     for target, update in updates.items():
-        for reader in data_readers(target):
+        for reader, _ in data_uses(target):
             if reader is not update and place[reader] > place[update]:
                 raise IRError(
                     f"reads {_name(target)} after its update; read the update's result instead, or read "
@@ -326,27 +363,6 @@ def _check_updates(func: FuncOp, order: list[Operation]) -> None:
                     reader,
                     [("the update is here", update)],
                 )
-
-
-def data_readers(target: SSAValue) -> Iterator[Operation]:
-    """The operations that read the data of an argument, also through views of it; views themselves are none.
-
-    A view is a slice, relax, reshape, transpose, or the result of a region that yields the value. `tensor.dim`
-    and other uses of the shape alone do not read.
-    """
-    for use in target.uses:
-        op = use.operation
-        rule = rule_of(op)
-        if rule is not None and use.index in rule.shape_only:
-            continue
-        if is_target(op, use.index):
-            continue
-        if isinstance(op, SliceOp | RelaxOp | ReshapeOp | TransposeOp):
-            yield from data_readers(op.results[0])
-        elif isinstance(op, YieldOp) and isinstance(region := op.parent_op(), RegionOp):
-            yield from data_readers(region.outputs[use.index])
-        else:
-            yield op
 
 
 def _check_dropouts(order: list[Operation]) -> None:
@@ -361,6 +377,16 @@ def _check_dropouts(order: list[Operation]) -> None:
                     op,
                     [("the other one is here", other)],
                 )
+
+
+def _check_regions(order: list[Operation]) -> None:
+    """What is written by hand obeys the rules of the passes."""
+    for op in order:
+        if isinstance(op, FusedOp):
+            try:
+                check_fused([step for step in op.body.block.ops if not isinstance(step, YieldOp)])
+            except Refused as refused:
+                raise IRError(f"cannot be one kernel: {refused.message}", op) from None
 
 
 def _check_customs(order: list[Operation]) -> None:

@@ -67,7 +67,7 @@ func.func @relaxed(%x: tensor<?x8xf32> {layout.of = #layout.dist<dp = local>}, %
 // Collectives that the program states give their results' layouts; regions mean their body.
 
 // CHECK-LABEL: func.func @collectives(
-// CHECK-NEXT: %y = coll.fused over [tp] {
+// CHECK-NEXT: %y = coll.overlap {
 // CHECK-NEXT: %k_slice = layout.slice %k over [tp] dim 0 : tensor<8x3xf32> -> tensor<8x3xf32, #layout.dist<tp = sliced(0)>>
 // CHECK-NEXT: %p = comp.matmul %x, %k_slice : (tensor<?x8xf32, #layout.dist<dp = sliced(0), tp = sliced(1)>>, tensor<8x3xf32, #layout.dist<tp = sliced(0)>>) -> tensor<?x3xf32, #layout.dist<dp = sliced(0), tp = partial(sum)>>
 // CHECK-NEXT: %q = coll.all_reduce sum %p over [tp] : tensor<?x3xf32, #layout.dist<dp = sliced(0), tp = partial(sum)>> -> tensor<?x3xf32, #layout.dist<dp = sliced(0)>>
@@ -81,7 +81,7 @@ func.func @relaxed(%x: tensor<?x8xf32> {layout.of = #layout.dist<dp = local>}, %
 // expected-remark @+1 {{infer 'collectives': applied: inserted 2 layout.slice}}
 func.func @collectives(%x: tensor<?x8xf32> {layout.of = #layout.dist<dp = sliced(0), tp = sliced(1)>}, %k: tensor<8x3xf32>,
                        %m: tensor<?x3xf32> {layout.of = #layout.dist<dp = sliced(0)>, coconet.state}, %g: tensor<?x3xf32>) -> tensor<?x3xf32> {
-  %y = coll.fused over [tp] {
+  %y = coll.overlap {
     %p = comp.matmul %x, %k : (tensor<?x8xf32>, tensor<8x3xf32>) -> tensor<?x3xf32>
     %q = coll.all_reduce sum %p over [tp] : tensor<?x3xf32> -> tensor<?x3xf32>
     coll.yield %q : tensor<?x3xf32>
