@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from coconet_ir.analysis.dist import Cut
+from coconet_ir.analysis.memory import reads
 from coconet_ir.analysis.rules import rank_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import axes_text, dist_of
 from coconet_ir.dialects.coll import AllGatherOp
 from coconet_ir.dialects.layout import SliceOp
-from coconet_ir.schedule.remarks import Reason, Refused, Remark
+from coconet_ir.schedule.remarks import Reason, Refused, Remark, location_of
 from coconet_ir.schedule.rewriting import (
-    applied,
     check_axes,
-    declined,
+    demand,
+    perform_in,
     rewrite_in,
     rewrite_selected,
 )
-from coconet_ir.schedule.selection import Names, name_of
+from coconet_ir.schedule.selection import (
+    Names,
+    argument_name,
+    called,
+    find_arguments,
+    functions,
+    label_of,
+)
+
+Use = tuple[Operation, int]
+"""An operation and the index of its operand."""
 
 
 @dataclass(frozen=True)
 class SlicePass(ModulePass):
-    """Make the result of the operation named `op` an all_gather of its own slice.
+    """Make the result of the operation named `op`, or the argument named `arg`, an all_gather of its own slice.
 
     Reads and leaves the distributed level.
 
@@ -39,36 +52,73 @@ class SlicePass(ModulePass):
 
     name = "coconet-slice"
 
-    op: str
     over: tuple[str, ...]
+    op: str | None = None
+    arg: str | None = None
     dim: int = 0
     unit: int = 1
     func: str | None = None
     require: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite_selected(op, self.op, self.func, self.require, self.rewrite)
+        if self.op is not None and self.arg is None:
+            rewrite_selected(op, self.op, self.func, self.require, self.rewrite)
+        elif self.op is None and self.arg is not None:
+            for func, argument in self.arguments(op):
+                remark = perform_in(func, partial(self.rewrite_argument, func, argument))
+                if self.require:
+                    demand(remark, func)
+        else:
+            raise IRError("pass 'coconet-slice' takes either op= or arg=")
+
+    def arguments(self, module: ModuleOp) -> list[tuple[FuncOp, BlockArgument]]:
+        """The arguments named `arg`, each with its function. Raises `IRError` when there are none."""
+        names = () if self.arg is None else (self.arg,)
+        return find_arguments(module, functions(module, self.func), "arg", names)
 
     def rewrite(self, func: FuncOp, target: Operation) -> Remark:
         """Slice the first result of `target`. Raises `IRError` for options that do not fit it."""
         value = target.results[0] if target.results else None
-        rank = None if value is None else rank_of(value.type)
-        if value is None or rank is None:
+        if value is None or rank_of(value.type) is None:
             raise IRError("makes no tensor that could be sliced", target)
+        readers = [(use.operation, use.index) for use in value.uses]
+        return self._rewrite(func, value, "the result", target, label_of(target), readers)
+
+    def rewrite_argument(self, func: FuncOp, argument: BlockArgument) -> Remark:
+        """Slice an argument of `func`. Raises `IRError` for options that do not fit it."""
+        name = argument_name(func, argument)
+        if rank_of(argument.type) is None:
+            raise IRError(f"takes %{name} as a scalar, which cannot be sliced", func)
+        return self._rewrite(func, argument, f"%{name}", func, name, reads(argument))
+
+    def _rewrite(
+        self,
+        func: FuncOp,
+        value: SSAValue,
+        what: str,
+        place: Operation,
+        label: str,
+        readers: Iterable[Use],
+    ) -> Remark:
+        """Slice a value that messages call `what` at `place`, and the remark `label`."""
+        rank = rank_of(value.type) or 0
         if rank and not 0 <= self.dim < rank:
-            raise IRError(
-                f"dim={self.dim} is out of range: the result has {rank} dimension(s)", target
-            )
+            raise IRError(f"dim={self.dim} is out of range: {what} has {rank} dimension(s)", place)
         if self.unit < 1:
-            raise IRError(f"unit={self.unit} is out of range: a unit is at least 1 element", target)
+            raise IRError(f"unit={self.unit} is out of range: a unit is at least 1 element", place)
         if len(set(self.over)) != len(self.over):
-            raise IRError(f"over={','.join(self.over)} names an axis twice", target)
-        check_axes(func, self.over, target)
+            raise IRError(f"over={','.join(self.over)} names an axis twice", place)
+        check_axes(func, self.over, place)
         try:
             self._check(value, rank)
-            return _slice(func, target, value, self)
         except Refused as refused:
-            return declined("slice", target, refused)
+            return Remark("slice", label, location_of(place), refused.message, refused.reason)
+        part, gather = self._slice(func, value, list(readers))
+        message = (
+            f"its readers now read all_gather '{gather.output.name_hint}' of slice "
+            f"'{part.output.name_hint}' over {axes_text(self.over)} on dimension {self.dim}"
+        )
+        return Remark("slice", label, location_of(place), message, made=(part, gather))
 
     def _check(self, value: SSAValue, rank: int) -> None:
         """Raise `Refused` when the value cannot be sliced so."""
@@ -89,31 +139,40 @@ class SlicePass(ModulePass):
                 f"dimension {self.dim} is sliced in units of {cut.unit} already; use unit={cut.unit}",
             )
 
+    def _slice(
+        self, func: FuncOp, value: SSAValue, readers: Iterable[Use]
+    ) -> tuple[SliceOp, AllGatherOp]:
+        """Make the slice and its gather, and let the readers read the gather, but those that slice alike."""
+        names, base, block = Names(func), called(value), func.body.block
+        part = SliceOp(value, self.over, self.dim, self.unit)
+        gather = AllGatherOp(part.output, self.over)
+        part.output.name_hint = names.fresh(f"{base}_slice")
+        gather.output.name_hint = names.fresh(f"{base}_ag")
+        if isinstance(value, OpResult):
+            block.insert_ops_after((part, gather), value.op)
+        elif block.first_op is not None:
+            block.insert_ops_before((part, gather), block.first_op)
+        part.location = gather.location = (
+            value.op if isinstance(value, OpResult) else func
+        ).location
+        for op, index in readers:
+            alike = isinstance(op, SliceOp) and op.output.type == part.output.type
+            if not alike or op.parent is not block:
+                op.operands[index] = gather.output
+        return part, gather
+
 
 def slice_value(
     func: FuncOp, op: str, over: tuple[str, ...], *, dim: int = 0, unit: int = 1
 ) -> Remark:
     """Slice the result of the operation named `op` of one function, as `coconet-slice` does."""
-    return rewrite_in(func, op, SlicePass(op, over, dim, unit).rewrite)
+    return rewrite_in(func, op, SlicePass(over, op, dim=dim, unit=unit).rewrite)
 
 
-def _slice(func: FuncOp, target: Operation, value: SSAValue, options: SlicePass) -> Remark:
-    names, base = Names(func), name_of(target) or "value"
-    readers = list(value.uses)
-    part = SliceOp(value, options.over, options.dim, options.unit)
-    gather = AllGatherOp(part.output, options.over)
-    part.output.name_hint = names.fresh(f"{base}_slice")
-    gather.output.name_hint = names.fresh(f"{base}_ag")
-    for op in (gather, part):
-        op.location = target.location
-        if (block := target.parent) is not None:
-            block.insert_op_after(op, target)
-    for use in readers:
-        use.operation.operands[use.index] = gather.output
-    return applied(
-        "slice",
-        target,
-        f"its readers now read all_gather '{gather.output.name_hint}' of slice "
-        f"'{part.output.name_hint}' over {axes_text(options.over)} on dimension {options.dim}",
-        (part, gather),
-    )
+def slice_argument(
+    func: FuncOp, arg: str, over: tuple[str, ...], *, dim: int = 0, unit: int = 1
+) -> Remark:
+    """Slice the argument named `arg` of one function, as `coconet-slice` does."""
+    ((_, argument),) = find_arguments(func, (func,), "arg", (arg,))
+    slice_pass = SlicePass(over, arg=arg, dim=dim, unit=unit)
+    return perform_in(func, partial(slice_pass.rewrite_argument, func, argument))

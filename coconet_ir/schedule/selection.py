@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from coconet_ir.diagnostics import IRError
 from coconet_ir.schedule.remarks import remover
@@ -50,6 +50,12 @@ def selectable(func: FuncOp) -> Iterator[Operation]:
 def is_rewritten(name: str) -> bool:
     """Whether printing would change the name: xDSL takes `_` and digits at the end off."""
     return _REWRITTEN.search(name) is not None
+
+
+def as_value_name(name: str) -> str:
+    """The name, which an attribute may spell in any way, as one that a value can have."""
+    fitting = re.sub(r"[^A-Za-z0-9_$.-]", "_", name)
+    return f"_{fitting}" if fitting[:1].isdigit() else fitting
 
 
 def by_name(func: FuncOp) -> dict[str, list[Operation]]:
@@ -100,13 +106,54 @@ def no_such(where: Operation, option: str, name: str, available: list[str]) -> I
             where,
         )
     functions = (op for op in where.walk() if isinstance(op, FuncOp) and op.body.blocks)
-    if any(arg.name_hint == name for func in functions for arg in func.body.block.args):
+    if any(name in argument_names(func) for func in functions):
         return IRError(
-            f"has '{name}' ({option}={name}) as an argument, and passes take only results of operations; "
-            f"there are: {listed}",
+            f"has '{name}' ({option}={name}) as an argument, not as an operation: coconet-slice takes it as "
+            f"arg={name}, coconet-slice-state as args={name}; there are: {listed}",
             where,
         )
     return IRError(f"has no operation named '{name}' ({option}={name}); there are: {listed}", where)
+
+
+def argument_names(func: FuncOp) -> dict[str, BlockArgument]:
+    """The arguments by the name that the program's text gives them, `argN` for one without."""
+    named: dict[str, BlockArgument] = {}
+    for index, arg in enumerate(func.body.block.args):
+        base = arg.name_hint or f"arg{index}"
+        name, count = base, 0
+        while name in named:
+            count += 1
+            name = f"{base}_{count}"
+        named[name] = arg
+    return named
+
+
+def argument_name(func: FuncOp, argument: BlockArgument) -> str:
+    """The name of an argument of the function."""
+    return next(name for name, arg in argument_names(func).items() if arg is argument)
+
+
+def find_arguments(
+    where: Operation, candidates: Sequence[FuncOp], option: str, names: Sequence[str]
+) -> list[tuple[FuncOp, BlockArgument]]:
+    """The arguments of these names in every function that has them, function by function.
+
+    Raises `IRError` at `where` for a name that no function has, or that is given twice.
+    """
+    named = [(func, argument_names(func)) for func in candidates]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise IRError(f"is given '{name}' twice ({option}={','.join(names)})", where)
+        if not any(name in arguments for _, arguments in named):
+            listed = sorted({arg for _, arguments in named for arg in arguments})
+            kind = "no argument named '{}' ({}={})"
+            if any(name in by_name(func) for func in candidates):
+                kind = "'{}' ({}={}) as an operation, not as an argument"
+            raise IRError(
+                f"has {kind.format(name, option, name)}; there are: {', '.join(listed) or 'none'}",
+                where,
+            )
+    return [(func, args[name]) for func, args in named for name in names if name in args]
 
 
 class Names:
@@ -124,6 +171,7 @@ class Names:
 
     def fresh(self, wanted: str) -> str:
         """`wanted` if it is free, else `wanted2`, `wanted3`, …; it is taken from now on."""
+        wanted = as_value_name(wanted)
         name, count = wanted, 1
         while name in self._taken:
             count += 1

@@ -23,10 +23,11 @@ from coconet_ir.dialects import coll
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.layout import MeshOp, RelaxOp
 from coconet_ir.dialects.syntax import numbers
+from coconet_ir.schedule.selection import argument_names
 from coconet_ir.sim.elements import I1, Array, DType, element_name, is_float, round_to
 from coconet_ir.sim.kernels import Numbers, Unsupported, undefined
 from coconet_ir.sim.mesh import Mesh, Shape, extents, slices
-from coconet_ir.sim.sizes import Sizes, argument_names
+from coconet_ir.sim.sizes import Sizes
 
 MAX_RANKS = 4096
 """Most ranks of a mesh; more is taken for a mistake."""

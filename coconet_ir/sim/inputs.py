@@ -20,11 +20,12 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.comp import SegmentBroadcastOp, SegmentReduceOp
 from coconet_ir.files import output_file
+from coconet_ir.schedule.selection import argument_names
 from coconet_ir.sim.binding import Input
 from coconet_ir.sim.elements import I1, Array, is_float, numpy_knows, round_to
 from coconet_ir.sim.kernels import Numbers, Unsupported
 from coconet_ir.sim.mesh import Mesh
-from coconet_ir.sim.sizes import Sizes, argument_names
+from coconet_ir.sim.sizes import Sizes
 
 DEFAULT_SIZE = 10
 """The size of the first dimension that nothing fixes; each further one is larger by 1."""

@@ -8,7 +8,8 @@ import pytest
 from xdsl.dialects.func import FuncOp
 
 from coconet_ir.diagnostics import IRError
-from coconet_ir.sim.sizes import Sizes, argument_names
+from coconet_ir.schedule.selection import argument_names
+from coconet_ir.sim.sizes import Sizes
 
 HEADS = """
 func.func @f(%x: tensor<?x?xf32>, %y: tensor<?x?x64xf32>, %z: tensor<?x3xf32>, %s: f32) {

@@ -485,7 +485,7 @@ func.func @misspelt_axis(%x: tensor<?xf32, #layout.dist<dp = local>>) -> tensor<
 
 // -----
 
-// expected-error @+1 {{'func.func' op has an unknown attribute 'coconet.stat'; here may stand coconet.state, coconet.scattered, layout.of}}
+// expected-error @+1 {{'func.func' op has an unknown attribute 'coconet.stat'; here may stand coconet.state, coconet.scattered, coconet.resliced, layout.of}}
 func.func @misspelt_mark(%x: tensor<?xf32> {coconet.stat}) {
   func.return
 }
@@ -509,5 +509,66 @@ func.func @misspelt_name(%x: f32) {
 
 // expected-error @+1 {{'func.func' op has the type memref<4xf32>: a distributed program has floats, integers and index, and tensors of these}}
 func.func @memory(%x: memref<4xf32>) {
+  func.return
+}
+
+// -----
+
+layout.mesh @mesh(dp = 2)
+// expected-error @+1 {{'func.func' op has coconet.resliced = tensor<6xf32> on a tensor<8xf32, #layout.dist<dp = sliced(0)>>: it takes a tensor type that differs from this in the layout alone}}
+func.func @former_size(%m: tensor<8xf32, #layout.dist<dp = sliced(0)>> {coconet.resliced = tensor<6xf32>}) {
+  func.return
+}
+
+// -----
+
+layout.mesh @mesh(dp = 2)
+// expected-error @+1 {{'func.func' op has coconet.resliced = tensor<8xf16> on a tensor<8xf32, #layout.dist<dp = sliced(0)>>: it takes a tensor type that differs}}
+func.func @former_element(%m: tensor<8xf32, #layout.dist<dp = sliced(0)>> {coconet.resliced = tensor<8xf16>}) {
+  func.return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has coconet.resliced = tensor<8xf32> on a tensor<8xf32>: it takes a tensor type that differs}}
+func.func @former_type_is_the_same(%m: tensor<8xf32> {coconet.resliced = tensor<8xf32>}) {
+  func.return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has coconet.resliced = f32 on a f32: it takes a tensor type that differs from this in the layout alone}}
+func.func @former_scalar(%s: f32 {coconet.resliced = f32}) {
+  func.return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has coconet.resliced = 1 : i64 on a tensor<8xf32>: it takes a tensor type}}
+func.func @former_number(%s: tensor<8xf32> {coconet.resliced = 1 : i64}) {
+  func.return
+}
+
+// -----
+
+// expected-note @+1 {{the mesh is here}}
+layout.mesh @mesh(dp = 2)
+// expected-error @+1 {{'func.func' op names the axis 'tp', which the mesh lacks; it has dp}}
+func.func @former_axis(%m: tensor<8xf32, #layout.dist<dp = sliced(0)>> {coconet.resliced = tensor<8xf32, #layout.dist<tp = sliced(0)>>}) {
+  func.return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has an unknown attribute 'coconet.resliced'; here may stand layout.of}}
+func.func @former_result(%x: tensor<8xf32>) -> (tensor<8xf32> {coconet.resliced = tensor<8xf32>}) {
+  func.return %x : tensor<8xf32>
+}
+
+// -----
+
+func.func @former_types_elsewhere(%x: f32) {
+  // expected-error @+1 {{'arith.negf' op has an unknown attribute 'coconet.resliced'; here may stand coconet.name}}
+  %y = arith.negf %x {coconet.resliced = f32} : f32
   func.return
 }
