@@ -22,11 +22,19 @@ from xdsl.irdl import (
     var_result_def,
 )
 from xdsl.parser import Parser
+from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsTerminator, Pure, RecursiveMemoryEffect
+from xdsl.traits import (
+    HasCanonicalizationPatternsTrait,
+    HasParent,
+    IsTerminator,
+    Pure,
+    RecursiveMemoryEffect,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.dialects.attributes import AxesAttr, axes_text
+from coconet_ir.dialects.elements import element_of
 from coconet_ir.dialects.syntax import parse_axes
 
 
@@ -40,12 +48,22 @@ class YieldOp(AbstractYieldOperation[Attribute]):
     )
 
 
+class RegionFolds(HasCanonicalizationPatternsTrait):
+    """A region that has lost what it was made for."""
+
+    @classmethod
+    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
+        from coconet_ir.dialects.folds import SpentRegion
+
+        return (SpentRegion(),)
+
+
 class RegionOp(IRDLOperation, ABC):
     """An operation that means its body inlined. Its results are what the body yields."""
 
     body = region_def("single_block")
     outputs = var_result_def()
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), RegionFolds())
 
     def verify_(self) -> None:
         last = self.body.block.last_op
@@ -158,6 +176,24 @@ class OverlapOp(RegionOp):
                 raise VerifyException(f"{word} = {attribute.value.data} must be at least {least}")
 
 
+def unlike(first: Operation, other: Operation) -> str | None:
+    """How a collective differs from another in more than shapes and layouts, so that one launch cannot be both."""
+    if first.name != other.name:
+        return f"one is a {first.name}, another a {other.name}"
+    for word in sorted({*first.properties, *other.properties}):
+        values = [op.properties.get(word, "not given") for op in (first, other)]
+        if values[0] != values[1]:
+            return f"'{word}' is {values[0]} in one, {values[1]} in another"
+    for word, ends in (
+        ("operand", (first.operands, other.operands)),
+        ("result", (first.results, other.results)),
+    ):
+        elements = [element_of(end[0].type) for end in ends]
+        if elements[0] != elements[1]:
+            return f"the {word} of one has {elements[0]} elements, that of another {elements[1]}"
+    return None
+
+
 @irdl_op_definition
 class GroupOp(RegionOp):
     """Independent collectives of one kind that are launched as one."""
@@ -185,6 +221,7 @@ class GroupOp(RegionOp):
     def verify_(self) -> None:
         super().verify_()
         found = list(self.collectives())
+        inside = {op for op, _ in found}
         if len(found) + 1 != len(self.body.block.ops):
             raise VerifyException(
                 "holds something other than collectives: move it before or behind the group"
@@ -194,11 +231,9 @@ class GroupOp(RegionOp):
                 raise VerifyException(
                     f"names {axes_text(self.axes.data)}, but holds a collective over {axes_text(axes.data)}"
                 )
-            if op.name != found[0][0].name or op.properties != found[0][0].properties:
-                raise VerifyException(
-                    "holds collectives of two kinds, or with different attributes: a group launches one kind"
-                )
-            if any(value.owner is other for value in op.operands for other, _ in found):
+            if (difference := unlike(found[0][0], op)) is not None:
+                raise VerifyException(f"holds collectives that cannot be one launch: {difference}")
+            if any(value.owner in inside for value in op.operands):
                 raise VerifyException(
                     "holds a collective that uses the result of another: what one launch does cannot depend on itself"
                 )

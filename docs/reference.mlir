@@ -53,9 +53,10 @@ func.func @regions(%l: !local, %r: !rows, %f: f32) {
     coll.yield %b : !whole
   }
   %1 = coll.overlap {
-    %a = comp.scale %r by %f : !rows
-    %b = coll.all_gather %a over [tp] : !rows -> !whole
-    coll.yield %b : !whole
+    %a = coll.reduce_scatter sum %l over [tp] dim 0 : !local -> !rows
+    %b = comp.scale %a by %f : !rows
+    %c = coll.all_gather %b over [tp] : !rows -> !whole
+    coll.yield %c : !whole
   } {dim = 1 : i64, chunks = 8 : i64}
   %2, %3 = coll.group over [tp] {
     %a = coll.all_gather %r over [tp] : !rows -> !whole

@@ -17,7 +17,7 @@ from coconet_ir.dialects.attributes import as_tensor
 from coconet_ir.dialects.comp import BroadcastOp
 from coconet_ir.dialects.regions import RegionOp, YieldOp
 from coconet_ir.schedule.remarks import Reason, Refused
-from coconet_ir.schedule.selection import NAME, Names, called, is_rewritten, label_of
+from coconet_ir.schedule.selection import NAME, Names, as_value_name, called, is_rewritten, label_of
 
 FREE = (ConstantOp, SplatOp, BroadcastOp, *VIEWS)
 """What costs nothing where it is used, but would be written to memory and read again elsewhere."""
@@ -101,7 +101,7 @@ def enclose(
 
 
 def region_name(func: FuncOp, given: str | None, default: str, target: Operation) -> str:
-    """The name of a new region: the one given with `as=`, or the default made free.
+    """The name of a new region: the one given with `named=`, or the default made free.
 
     Raises `IRError` at `target` for a given name that is taken or that could not select.
     """
@@ -110,11 +110,16 @@ def region_name(func: FuncOp, given: str | None, default: str, target: Operation
         return names.fresh(default)
     if is_rewritten(given):
         raise IRError(
-            f"as={given} cannot be a name: one that ends in _ and digits is rewritten when the text is printed",
+            f"named={given} cannot be a name: one that ends in _ and digits is rewritten when the text is printed",
+            target,
+        )
+    if as_value_name(given) != given:
+        raise IRError(
+            f"named={given} cannot be a name: it takes letters, digits, _, $, . and -, and begins with no digit",
             target,
         )
     if names.fresh(given) != given:
-        raise IRError(f"as={given} is the name of something else in the function", target)
+        raise IRError(f"named={given} is the name of something else in the function", target)
     return given
 
 

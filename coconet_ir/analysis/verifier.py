@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from xdsl.dialects.builtin import (
     AnyFloat,
-    DictionaryAttr,
     IndexType,
     IntegerType,
     ModuleOp,
@@ -24,6 +23,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import IsTerminator
 
+from coconet_ir.analysis.chunks import check_overlap
 from coconet_ir.analysis.dist import Partial
 from coconet_ir.analysis.fusion import check_fused
 from coconet_ir.analysis.memory import data_uses
@@ -34,9 +34,9 @@ from coconet_ir.dialects.attributes import AxesAttr, DistAttr, as_tensor, dist_o
 from coconet_ir.dialects.comp import DropoutOp, UpdateOp
 from coconet_ir.dialects.custom import CustomOp, DefineOp
 from coconet_ir.dialects.layout import MeshOp
-from coconet_ir.dialects.regions import FusedOp, RegionOp, YieldOp
+from coconet_ir.dialects.regions import FusedOp, OverlapOp, RegionOp, YieldOp
 from coconet_ir.schedule.remarks import Refused
-from coconet_ir.schedule.selection import NAME, argument_names
+from coconet_ir.schedule.selection import NAME
 
 _NUMBERS = (AnyFloat, IntegerType, IndexType)
 
@@ -49,15 +49,25 @@ STATE = "coconet.state"
 SCATTERED = "coconet.scattered"
 """Marks an argument that is many buffers seen as one tensor."""
 
+SCHEDULE = "transform.with_named_sequence"
+"""Marks a module that holds schedules and no program."""
+
 RESLICED = "coconet.resliced"
-"""The function attribute that keeps, by argument name, the types that arguments had before coconet-slice-state."""
+"""Marks an argument with the type that it had before coconet-slice-state."""
 
 
 def verify_program(module: ModuleOp) -> None:
     """Check a module, whose operations and dominance are checked, as a distributed program.
 
-    `frontend.check` does all three. Raises `IRError` at the first thing wrong.
+    `frontend.check` does all three. Raises `IRError` at the first thing wrong. A module of schedules is checked as
+    such.
     """
+    if is_schedule(module):
+        # Programs do not pay for the dialect `transform`.
+        from coconet_ir.schedule.script import check_schedules
+
+        check_schedules(module)
+        return
     if (level := module.attributes.get(LEVEL)) is not None:
         raise IRError(
             f"{LEVEL} = {level} is no level of this version: leave it out for a distributed program",
@@ -67,6 +77,8 @@ def verify_program(module: ModuleOp) -> None:
     for op in module.ops:
         if isinstance(op, FuncOp):
             _check_function(op, layouts)
+        elif op.name.startswith("transform."):
+            raise _misplaced_step(op)
         elif op.regions and not isinstance(op, DefineOp):
             raise IRError(
                 "has a region: at the top stand layout.mesh, func.func and comp.define", op
@@ -78,6 +90,19 @@ def verify_program(module: ModuleOp) -> None:
             from coconet_ir.analysis.check_customs import check_definition
 
             check_definition(op)
+
+
+def is_schedule(module: ModuleOp) -> bool:
+    """Whether the module holds schedules and no program."""
+    return SCHEDULE in module.attributes
+
+
+def _misplaced_step(op: Operation) -> IRError:
+    return IRError(
+        "is part of a schedule, not of a program: schedules stand in files of their own, in a module with the "
+        f"attribute {SCHEDULE}",
+        op,
+    )
 
 
 def unknown_axis(module: ModuleOp) -> IRError | None:
@@ -221,6 +246,8 @@ def _check_ruled(op: Operation) -> None:
             "calls a function: a distributed program has no calls, so write it out here", op
         )
     if kind not in _ruled:
+        if kind.name.startswith("transform."):
+            raise _misplaced_step(op)
         ruled = kind.has_trait(HasRule, value_if_unregistered=False)
         _ruled[kind] = ruled or issubclass(kind, RegionOp) or kind.has_trait(IsTerminator)
     if not _ruled[kind] and any(dist_of(value.type) for value in (*op.operands, *op.results)):
@@ -229,7 +256,7 @@ def _check_ruled(op: Operation) -> None:
 
 def _check_attributes(op: Operation) -> None:
     """An attribute that our operations do not know is an option misspelt, or one of another operation."""
-    _check_prefixed(op.attributes, (NAME, RESLICED) if isinstance(op, FuncOp) else (NAME,), op)
+    _check_prefixed(op.attributes, (NAME,), op)
     if not isinstance(op, IRDLOperation) or op.name.split(".")[0] not in OWN:
         return
     for name in op.attributes:
@@ -252,7 +279,7 @@ def _check_prefixed(names: Iterable[str], known: Sequence[str], op: Operation) -
 
 def _check_signature(func: FuncOp, layouts: _Layouts, uninferred: bool) -> None:
     for attributes, types, known in (
-        (func.arg_attrs, func.function_type.inputs, (STATE, SCATTERED, LAYOUT_OF)),
+        (func.arg_attrs, func.function_type.inputs, (STATE, SCATTERED, RESLICED, LAYOUT_OF)),
         (func.res_attrs, func.function_type.outputs, (LAYOUT_OF,)),
     ):
         for type in types:
@@ -277,34 +304,6 @@ def _check_signature(func: FuncOp, layouts: _Layouts, uninferred: bool) -> None:
             )
         if uninferred and dist_of(arg.type):
             raise IRError(f"gives {_name(arg)} a layout both in its type and elsewhere", func)
-    _check_resliced(func, layouts)
-
-
-def _check_resliced(func: FuncOp, layouts: _Layouts) -> None:
-    """Former types of arguments are theirs in all but the layout."""
-    if (given := func.attributes.get(RESLICED)) is None:
-        return
-    if not isinstance(given, DictionaryAttr):
-        raise IRError(
-            f"has {RESLICED} = {given}: it takes the former types of arguments by name", func
-        )
-    arguments = argument_names(func)
-    for name, former in given.data.items():
-        if name not in arguments:
-            listed = ", ".join(arguments) or "none"
-            raise IRError(
-                f"has a type for '{name}' in {RESLICED}, but no such argument; there are: {listed}",
-                func,
-            )
-        type = arguments[name].type
-        if as_tensor(former) is not None:
-            layouts.check_type(former, func)
-        if former == type or with_dist(former, dist_of(type)) != type:
-            raise IRError(
-                f"has {former} for %{name} in {RESLICED}: it takes a tensor type that differs from the "
-                f"argument's, {type}, in the layout alone",
-                func,
-            )
 
 
 def _check_marks(
@@ -316,6 +315,15 @@ def _check_marks(
         ):
             raise IRError(
                 f"marks a {type} as {mark}: the mark takes no value and is for tensors", func
+            )
+    if (former := marks.get(RESLICED)) is not None:
+        if as_tensor(former) is not None:
+            layouts.check_type(former, func)
+        if former == type or with_dist(former, dist_of(type)) != type:
+            raise IRError(
+                f"has {RESLICED} = {former} on a {type}: it takes a tensor type that differs from this in the "
+                "layout alone",
+                func,
             )
     if (layout := marks.get(LAYOUT_OF)) is None:
         return
@@ -387,6 +395,14 @@ def _check_regions(order: list[Operation]) -> None:
                 check_fused([step for step in op.body.block.ops if not isinstance(step, YieldOp)])
             except Refused as refused:
                 raise IRError(f"cannot be one kernel: {refused.message}", op) from None
+    for op in order:
+        if isinstance(op, OverlapOp):
+            members = [step for step in op.body.block.ops if not isinstance(step, YieldOp)]
+            dim = None if op.dim is None else op.dim.value.data
+            try:
+                check_overlap(members, dim)
+            except Refused as refused:
+                raise IRError(f"cannot work chunk by chunk: {refused.message}", op) from None
 
 
 def _check_customs(order: list[Operation]) -> None:

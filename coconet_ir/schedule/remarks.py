@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -54,6 +54,8 @@ class Reason(StrEnum):
     """The update of the argument does not store a gathered slice."""
     SEVERAL_LAYOUTS = "several-layouts"
     """The argument is read in slices of more than one layout."""
+    NOT_SLICED = "not-sliced"
+    """The argument is neither read in slices nor stored from a gather."""
     NOT_CONVEX = "not-convex"
     """A path leaves the operations and enters them again, so they cannot run as one."""
     NESTED_REGION = "nested-region"
@@ -74,6 +76,8 @@ class Reason(StrEnum):
     """The collectives are of different kinds, axes, precision or element types."""
     DEPENDENT = "dependent"
     """One of the collectives waits for another."""
+    NOTHING_TO_COMBINE = "nothing-to-combine"
+    """No two collectives of the function are alike and independent."""
 
 
 class Refused(Exception):
@@ -127,9 +131,9 @@ _sink: ContextVar[list[Remark] | None] = ContextVar("coconet remarks", default=N
 
 
 @contextmanager
-def collect() -> Generator[list[Remark]]:
-    """Gather every remark emitted inside the block."""
-    remarks: list[Remark] = []
+def collect(earlier: Iterable[Remark] = ()) -> Generator[list[Remark]]:
+    """Gather every remark emitted inside the block, behind those of the same run that were emitted earlier."""
+    remarks = list(earlier)
     token = _sink.set(remarks)
     try:
         yield remarks

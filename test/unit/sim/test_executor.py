@@ -224,8 +224,8 @@ def test_regions_and_calls_mean_their_bodies(outputs: Outputs) -> None:
     !w = tensor<?xf32>
     func.func @f(%x: !x, %w: !w) -> !w {
       %r = coll.overlap {
+        %rs = coll.reduce_scatter avg %x over [dp] dim 0 : !x -> !s
         %f = coll.fused over [dp] {
-          %rs = coll.reduce_scatter avg %x over [dp] dim 0 : !x -> !s
           %ws = layout.slice %w over [dp] dim 0 : !w -> !s
           %n = arith.addf %rs, %ws : !s
           %ag = coll.all_gather %n over [dp] : !s -> !w

@@ -291,7 +291,7 @@ func.func @used_outside(%x: !l) {
 !l = tensor<8x?xf32, #layout.dist<tp = local>>
 layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
 func.func @group_kinds(%x: !l) {
-  // expected-error @+1 {{'coll.group' op holds collectives of two kinds, or with different attributes: a group launches one kind}}
+  // expected-error @+1 {{'coll.group' op holds collectives that cannot be one launch: 'kind' is #coll.kind<sum> in one, #coll.kind<max> in another}}
   %0, %1 = coll.group over [tp] {
     %a = coll.all_reduce sum %x over [tp] : !l -> !r
     %b = coll.all_reduce max %x over [tp] : !l -> !r
@@ -323,6 +323,164 @@ func.func @fused_two_axis_lists(%x: tensor<8xf32, #layout.dist<dp = local, tp = 
     %a = coll.all_reduce sum %x over [tp] : tensor<8xf32, #layout.dist<dp = local, tp = local>> -> tensor<8xf32, #layout.dist<dp = local>>
     %b = coll.all_reduce sum %a over [dp] : tensor<8xf32, #layout.dist<dp = local>> -> tensor<8xf32>
     coll.yield %b : tensor<8xf32>
+  }
+  func.return
+}
+
+// -----
+
+!r = tensor<8x?xf32>
+!l = tensor<8x?xf32, #layout.dist<tp = local>>
+layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
+func.func @overlap_one_stage(%x: !l) {
+  // expected-error @+1 {{'coll.overlap' op cannot work chunk by chunk: 'a' is the only stage: two or more matmuls, convolutions, collectives or coll.fused overlap, each reading what the one before makes}}
+  %0 = coll.overlap {
+    %a = coll.all_reduce sum %x over [tp] : !l -> !r
+    %b = arith.addf %a, %a : !r
+    coll.yield %b : !r
+  }
+  func.return
+}
+
+// -----
+
+layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
+func.func @overlap_nothing() {
+  // expected-error @+1 {{'coll.overlap' op cannot work chunk by chunk: no stages: two or more}}
+  coll.overlap {
+    coll.yield
+  }
+  func.return
+}
+
+// -----
+
+!r = tensor<8x?xf32>
+!l = tensor<8x?xf32, #layout.dist<tp = local>>
+layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
+func.func @overlap_side_by_side(%x: !l, %y: !l) {
+  // expected-error @+1 {{'coll.overlap' op cannot work chunk by chunk: 'b' reads nothing that 'a', the stage before, makes: stages overlap as one chain of producers and consumers; leave one of them out}}
+  %0, %1 = coll.overlap {
+    %a = coll.all_reduce sum %x over [tp] : !l -> !r
+    %b = coll.all_reduce sum %y over [tp] : !l -> !r
+    coll.yield %a, %b : !r, !r
+  }
+  func.return
+}
+
+// -----
+
+!r = tensor<8x?xf32>
+!l = tensor<8x?xf32, #layout.dist<tp = local>>
+!s = tensor<8x?xf32, #layout.dist<tp = sliced(0)>>
+layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
+func.func @overlap_nested(%x: !l) {
+  // expected-error @+1 {{'coll.overlap' op cannot work chunk by chunk: 'b' is a coll.group, and an overlap holds no regions but coll.fused: inline it first}}
+  %0 = coll.overlap {
+    %a = coll.reduce_scatter sum %x over [tp] dim 0 : !l -> !s
+    %b = coll.group over [tp] {
+      %c = coll.all_gather %a over [tp] : !s -> !r
+      coll.yield %c : !r
+    }
+    coll.yield %b : !r
+  }
+  func.return
+}
+
+// -----
+
+!r = tensor<8x?xf32>
+!l = tensor<8x?xf32, #layout.dist<tp = local>>
+!s = tensor<8x?xf32, #layout.dist<tp = sliced(0)>>
+layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
+func.func @overlap_range(%x: !l) {
+  %0 = coll.overlap {
+    // expected-error @+1 {{'coll.reduce_scatter' op makes 2 dimension(s) as the first stage of an overlap: dim=2 is out of range}}
+    %a = coll.reduce_scatter sum %x over [tp] dim 0 : !l -> !s
+    %b = coll.all_gather %a over [tp] : !s -> !r
+    coll.yield %b : !r
+  } {dim = 2 : i64}
+  func.return
+}
+
+// -----
+
+!x = tensor<6x6xf32>
+!w = tensor<6x6xf32>
+layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
+func.func @overlap_no_dimension(%x: !x, %w: !w) {
+  // expected-error @+1 {{'coll.overlap' op cannot work chunk by chunk: no dimension of 'a' works; of the last, 1: 'b' reduces its dimension 'k', so that nothing is done before the last chunk; overlap along another dimension, or leave it behind the overlap}}
+  %0 = coll.overlap {
+    %a = comp.matmul %x, %w : (!x, !w) -> !x
+    %s = comp.softmax %a dim 0 : !x
+    %b = comp.matmul %s, %w : (!x, !w) -> !x
+    coll.yield %b : !x
+  }
+  func.return
+}
+
+// -----
+
+!l = tensor<8x8xf32, #layout.dist<tp = local>>
+!r = tensor<8x8xf32>
+layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
+func.func @overlap_in_place(%x: !l, %w: !r) {
+  // expected-error @+1 {{'coll.overlap' op cannot work chunk by chunk: 'u' stores chunks into an argument that 'm' may still have to read; put both into one coll.fused, or leave the update behind the overlap}}
+  %0 = coll.overlap {
+    %a = coll.all_reduce sum %x over [tp] : !l -> !r
+    %m = comp.matmul %a, %w : (!r, !r) -> !r
+    %u = comp.update %w, %m : !r
+    coll.yield %u : !r
+  } {dim = 0 : i64}
+  func.return
+}
+
+// -----
+
+!l = tensor<8x?xf32, #layout.dist<tp = local>>
+!r = tensor<8x?xf32>
+!l16 = tensor<8x?xf16, #layout.dist<tp = local>>
+!r16 = tensor<8x?xf16>
+layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
+func.func @group_elements(%x: !l, %y: !l16) {
+  // expected-error @+1 {{'coll.group' op holds collectives that cannot be one launch: the operand of one has f32 elements, that of another f16}}
+  %0, %1 = coll.group over [tp] {
+    %a = coll.all_reduce sum %x over [tp] : !l -> !r
+    %b = coll.all_reduce sum %y over [tp] : !l16 -> !r16
+    coll.yield %a, %b : !r, !r16
+  }
+  func.return
+}
+
+// -----
+
+!l = tensor<8x?xf32, #layout.dist<tp = local>>
+!r = tensor<8x?xf32>
+!l16 = tensor<8x?xf16, #layout.dist<tp = local>>
+!r16 = tensor<8x?xf16>
+layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
+func.func @group_results(%x: !l16) {
+  // expected-error @+1 {{'coll.group' op holds collectives that cannot be one launch: the result of one has f16 elements, that of another f32}}
+  %0, %1 = coll.group over [tp] {
+    %a = coll.all_reduce sum %x over [tp] {accumulate = f32} : !l16 -> !r16
+    %b = coll.all_reduce sum %x over [tp] {accumulate = f32} : !l16 -> !r
+    coll.yield %a, %b : !r16, !r
+  }
+  func.return
+}
+
+// -----
+
+!r = tensor<8x?xf32>
+!l = tensor<8x?xf32, #layout.dist<tp = local>>
+!s = tensor<8x?xf32, #layout.dist<tp = sliced(0)>>
+layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
+func.func @group_operations(%x: !l, %y: !s) {
+  // expected-error @+1 {{'coll.group' op holds collectives that cannot be one launch: one is a coll.all_reduce, another a coll.all_gather}}
+  %0, %1 = coll.group over [tp] {
+    %a = coll.all_reduce sum %x over [tp] : !l -> !r
+    %b = coll.all_gather %y over [tp] : !s -> !r
+    coll.yield %a, %b : !r, !r
   }
   func.return
 }

@@ -132,10 +132,15 @@ func.func @regions(%x: !ht, %y: !ht, %m: tensor<8x?xf16>) -> !h {
     %ag = coll.all_gather %p over [tp] : tensor<8x?xf16, #layout.dist<tp = sliced(1)>> -> !h
     coll.yield %ag : !h
   } {chunks = 8 : i64, dim = 1 : i64}
+  // Without a dimension, the first that can be.
   // CHECK-NEXT: coll.overlap {
+  // CHECK-NEXT: coll.reduce_scatter
+  // CHECK-NEXT: coll.all_gather
   // CHECK-NEXT: coll.yield
   // CHECK-NEXT: } {my.note}
   coll.overlap {
+    %rs = coll.reduce_scatter sum %x over [tp] dim 1 : !ht -> tensor<8x?xf16, #layout.dist<tp = sliced(1)>>
+    %ag = coll.all_gather %rs over [tp] : tensor<8x?xf16, #layout.dist<tp = sliced(1)>> -> !h
     coll.yield
   } {my.note}
   // CHECK-NEXT: coll.group over [tp] {
