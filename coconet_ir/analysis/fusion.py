@@ -7,7 +7,7 @@ values between. Nobody else runs in between, so what it overwrites must not be r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeAlias
 
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -30,7 +30,7 @@ from coconet_ir.dialects.coll import (
 from coconet_ir.dialects.comp import Conv2dOp, MatmulOp, ScaleOp, SegmentReduceOp, UpdateOp
 from coconet_ir.dialects.comp import ReduceOp as LocalReduceOp
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
-from coconet_ir.dialects.regions import RegionOp, YieldOp
+from coconet_ir.dialects.regions import RegionOp
 from coconet_ir.schedule.remarks import Reason, Refused
 from coconet_ir.schedule.selection import label_of
 
@@ -162,10 +162,12 @@ def _is_reduced(value: SSAValue, inside: Members) -> bool:
 
 def _check_in_place(update: UpdateOp, inside: Members) -> None:
     """Raise `Refused` when a member might read the target of an update after it has been overwritten."""
+    owned = _owned(update, inside)
+    alone = owned == dist_of(update.target.type).cuts
     for reader, index in data_uses(update.target):
-        if reader not in inside or _reads_own(update, reader, index, inside):
+        if reader not in inside or _reads_own(update, reader, index, owned):
             continue
-        if _waits_at_all_reduce(reader, update, inside):
+        if _waits_for_all_reads(reader, update, inside, alone):
             continue
         raise Refused(
             Reason.IN_PLACE,
@@ -175,25 +177,27 @@ def _check_in_place(update: UpdateOp, inside: Members) -> None:
         )
 
 
-def _reads_own(update: UpdateOp, reader: Operation, index: int, inside: Members) -> bool:
+def _owned(update: UpdateOp, inside: Members) -> tuple[Cut, ...] | None:
+    """The cuts of the part of the target that a rank stores itself; None if peers may store into any of it."""
+    stored = source(update.value)
+    if not isinstance(stored, CollectiveOp) or stored not in inside:
+        return dist_of(update.target.type).cuts
+    if isinstance(stored, ReduceScatterOp):
+        return dist_of(update.target.type).cuts
+    if isinstance(stored, AllGatherOp) and stored.output is update.value:
+        return dist_of(stored.input.type).cuts
+    return None
+
+
+def _reads_own(
+    update: UpdateOp, reader: Operation, index: int, owned: tuple[Cut, ...] | None
+) -> bool:
     """Whether a reader works element by element on what the same rank stores."""
     value = reader.operands[index]
     while isinstance(value, OpResult) and isinstance(value.op, SliceOp | RelaxOp):
         value = value.op.input
-    if value is not update.target or not is_elementwise(reader, index):
-        return False
-    stored = source(update.value)
-    if (
-        not isinstance(stored, CollectiveOp)
-        or stored not in inside
-        or isinstance(stored, ReduceScatterOp)
-    ):
-        owned: tuple[Cut, ...] = dist_of(update.target.type).cuts
-    elif isinstance(stored, AllGatherOp) and stored.output is update.value:
-        owned = dist_of(stored.input.type).cuts
-    else:
-        return False  # peers store into all of it
-    return dist_of(reader.operands[index].type).cuts == owned
+    own = value is update.target and dist_of(reader.operands[index].type).cuts == owned
+    return own and is_elementwise(reader, index)
 
 
 def is_elementwise(op: Operation, index: int) -> bool:
@@ -213,24 +217,37 @@ def is_elementwise(op: Operation, index: int) -> bool:
     )
 
 
-def _waits_at_all_reduce(reader: Operation, update: UpdateOp, inside: Members) -> bool:
-    """Whether what a reader makes reaches the update, and through an all_reduce of the operation alone."""
-    past = _reached(reader, inside, stop=False)
-    return update in past and update not in _reached(reader, inside, stop=True)
+def _waits_for_all_reads(reader: Operation, update: UpdateOp, inside: Members, alone: bool) -> bool:
+    """Whether what a reader makes reaches the update, and only where every read it can come from is over.
+
+    That is at an all_reduce of the operation, where all ranks meet; and, if the rank alone stores into its memory,
+    at a reduction to one number, which is there when all its threads are done.
+    """
+    past = _reached(reader, inside, lambda op: False)
+    if update not in past:
+        return False
+
+    def meets(op: Operation) -> bool:
+        whole = rank_of(op.results[0].type) == 0 if op.results else False
+        return isinstance(op, AllReduceOp) or (alone and whole)
+
+    return update not in _reached(reader, inside, meets)
 
 
-def _reached(start: Operation, inside: Members, stop: bool) -> set[Operation]:
-    """The members that wait for `start`, itself included; with `stop`, not beyond all_reduces."""
+def _reached(
+    start: Operation, inside: Members, stops: Callable[[Operation], bool]
+) -> set[Operation]:
+    """The members that wait for `start`, itself included, but not beyond those at which it stops."""
     reached: set[Operation] = {start}
     pending = [start]
     while pending:
         op = pending.pop()
-        if stop and isinstance(op, AllReduceOp):
+        if stops(op):
             continue
         for result in op.results:
             for use in result.uses:
                 reader = use.operation
-                if reader in inside and reader not in reached and not isinstance(reader, YieldOp):
+                if reader in inside and reader not in reached:
                     reached.add(reader)
                     pending.append(reader)
     return reached

@@ -53,6 +53,34 @@ func.func @sent_before(%w: !local, %g: !part) {
   func.return
 }
 
+// A norm is there when all of %w has been read, and this rank alone stores into it.
+
+// CHECK-LABEL: func.func @norm_of_own(
+// CHECK: coll.fused {
+// CHECK-NEXT: %a = comp.norm %w
+func.func @norm_of_own(%w: !x) {
+  // expected-remark @+1 {{fuse 'a': applied: 4 operation(s) are one kernel 'k', which gives 0 value(s)}}
+  %a = comp.norm %w : !x -> tensor<f32>
+  %s = tensor.extract %a[] : tensor<f32>
+  %r = comp.scale %w by %s : !x
+  %z = comp.update %w, %r : !x
+  func.return
+}
+
+// Peers store into it here, and do not wait for this rank's norm.
+
+// CHECK-LABEL: func.func @norm_of_all(
+// CHECK-NOT: coll.fused
+func.func @norm_of_all(%w: !x, %g: !part) {
+  // expected-remark @+1 {{fuse 'a': declined [in-place]: 'z' stores into an argument that 'a' reads other than element by element on the slice that a rank owns: another rank or thread may have overwritten it by then; let it run before, outside}}
+  %a = comp.norm %w : !x -> tensor<f32>
+  %s = tensor.extract %a[] : tensor<f32>
+  %r = comp.scale %g by %s : !part
+  %ag = coll.all_gather %r over [dp] : !part -> !x
+  %z = comp.update %w, %ag : !x
+  func.return
+}
+
 // The reduction of %w and the update wait for nothing in common.
 
 // CHECK-LABEL: func.func @norm_unused(
