@@ -1,7 +1,8 @@
 """Bytes that a rank sends, as terms in sizes and numbers of ranks, and when one sum is provably at most another.
 
 A collective over n ranks is counted at what the best known algorithm must send a rank: (n-1)/n of the bytes for
-all_gather, reduce_scatter, reduce, broadcast and all_to_all, twice that for all_reduce, all of them for permute.
+all_gather, reduce_scatter, reduce and broadcast, both that of what is reduced and that of the result for all_reduce,
+all of them for permute, and (n-1)/n of the block that a rank has for all_to_all.
 """
 
 from __future__ import annotations
@@ -76,10 +77,11 @@ def sent(op: Operation, dist: Dist, shapes: Shapes) -> list[Term]:
     element = element_of(op.input.type)
     if isinstance(op, ReducingOp) and op.wire is not None:
         element = op.wire
+    halves = (element, element_of(op.output.type)) if isinstance(op, AllReduceOp) else (element,)
     axes = tuple(sorted(op.axes.data))
-    times = 2 if isinstance(op, AllReduceOp) else 1
     ring = () if isinstance(op, PermuteOp) else axes
-    return [_tensor(op.input, element, dist, axes, ring, times, shapes)]
+    own = () if isinstance(op, AllToAllOp) else axes
+    return [_tensor(op.input, half, dist, own, ring, 1, shapes) for half in halves]
 
 
 def gathered(

@@ -95,14 +95,19 @@ class Dependences:
         outside = self.between(members)
         if not outside:
             return None
-        inner: nx.DiGraph[Operation] = self.graph.subgraph(outside)
-        first = next(op for op in outside if any(p in members for p in self.graph.predecessors(op)))
-        ends = {op for op in outside if any(s in members for s in self.graph.successors(op))}
-        paths = nx.single_source_shortest_path(inner, first)
-        path = min((path for op, path in paths.items() if op in ends), key=len)
-        leaves = next(op for op in self.graph.predecessors(first) if op in members)
+        steps: dict[Operation, int] = {}
+        """Of each operation outside the least number of steps from a member."""
+        before: dict[Operation, Operation] = {}
+        for op in outside:
+            sources = (p for p in self.graph.predecessors(op) if p in members or p in steps)
+            before[op] = min(sources, key=lambda source: steps.get(source, 0))
+            steps[op] = steps.get(before[op], 0) + 1
+        ends = (op for op in outside if any(s in members for s in self.graph.successors(op)))
+        path = [min(ends, key=steps.__getitem__)]
+        while (source := before[path[0]]) not in members:
+            path.insert(0, source)
         enters = next(op for op in self.graph.successors(path[-1]) if op in members)
-        return Detour(leaves, tuple(path), enters)
+        return Detour(source, tuple(path), enters)
 
     def path(self, source: Operation, target: Operation) -> list[Operation] | None:
         """A shortest path from one operation to another that waits for it, or None."""

@@ -18,6 +18,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from coconet_ir.analysis.notation import Dim, Rule, Shape
 from coconet_ir.analysis.rules import rank_of, rule_of
 from coconet_ir.dialects.attributes import sizes_of
+from coconet_ir.dialects.regions import RegionOp, YieldOp
 
 Place = tuple[SSAValue, int]
 """A dimension of a value."""
@@ -49,6 +50,10 @@ class Shapes:
             self._tie_by_rule(op)
             if isinstance(op, SplatOp):
                 self._tie_splat(op)
+            elif isinstance(op, YieldOp) and isinstance(region := op.parent_op(), RegionOp):
+                for inner, outer in zip(op.arguments, region.outputs, strict=True):
+                    for dim in range(rank_of(inner.type) or 0):
+                        self._tie((inner, dim), (outer, dim))
 
     def extent(self, place: Place) -> Extent:
         """The size of a dimension."""

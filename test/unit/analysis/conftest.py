@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
-from xdsl.ir import Operation
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
 
 from coconet_ir.analysis.check_rule import CannotEvaluate, Evaluate, Part, Subject
 from coconet_ir.analysis.rules import rank_of, rule_of
@@ -112,3 +115,133 @@ def elementwise() -> list[tuple[str, Subject]]:
         for op in _parse(text)
         if kernel_of(op) is not None and any(rank_of(v.type) for v in op.operands)
     ]
+
+
+Reads = Callable[[FuncOp, SSAValue], set[Operation]]
+
+
+@pytest.fixture
+def reads_of() -> Reads:
+    """The operations that read the data of an argument, by definition: those that use it in any of its forms."""
+    views = ("layout.slice", "layout.relax", "comp.reshape", "comp.transpose")
+    idle = {("tensor.dim", 0), ("comp.broadcast", 1), ("comp.update", 0)}
+
+    def reads(func: FuncOp, target: SSAValue) -> set[Operation]:
+        forms: set[SSAValue] = set()
+        more = {target}
+        while more != forms:
+            forms = set(more)
+            for op in func.body.walk():
+                if op.name in views and op.operands[0] in forms:
+                    more.update(op.results)
+                if op.name == "coll.yield" and (region := op.parent_op()) is not None:
+                    pairs = zip(op.operands, region.results, strict=True)
+                    more.update(result for value, result in pairs if value in forms)
+        return {
+            op
+            for op in func.body.walk()
+            if op.name not in (*views, "coll.yield")
+            for index, value in enumerate(op.operands)
+            if value in forms and (op.name, index) not in idle
+        }
+
+    return reads
+
+
+@pytest.fixture
+def tangled() -> Callable[[int], FuncOp]:
+    """A random function by its seed: few types, many uses, views, updates, and regions within regions.
+
+    It is parsed, not checked: what its regions hold need not be one kernel.
+    """
+
+    def make(seed: int) -> FuncOp:
+        text = _Tangle(random.Random(seed)).text()
+        module = LocatedParser(make_context(), text).parse_module()
+        return next(op for op in module.ops if isinstance(op, FuncOp))
+
+    return make
+
+
+class _Tangle:
+    """Writes one random function."""
+
+    TYPES: ClassVar = {
+        "x": "tensor<4x4xf32>",
+        "s": "tensor<4x4xf32, #layout.dist<dp = sliced(0)>>",
+        "f": "tensor<16xf32>",
+    }
+
+    def __init__(self, rng: random.Random):
+        self.rng = rng
+        self.lines: list[str] = []
+        self.values = {f"a{i}": ("x", f"a{i}") for i in range(3)}
+        """Each value's type, and the argument whose memory it is, if any."""
+        self.updated: set[str] = set()
+        self.left = rng.randint(4, 16)
+
+    def text(self) -> str:
+        self.body(0)
+        arguments = ", ".join(f"%a{i}: {self.TYPES['x']}" for i in range(3))
+        body = "\n".join(self.lines)
+        return f"layout.mesh @mesh(dp = 2)\nfunc.func @f({arguments}, %i: index) {{\n{body}\nfunc.return\n}}"
+
+    def body(self, depth: int) -> None:
+        while self.left > 0:
+            self.left -= 1
+            if depth < 2 and self.rng.random() < 0.15:
+                self.region(depth)
+            elif depth and self.rng.random() < 0.3:
+                return
+            else:
+                self.operation()
+
+    def pick(self, kinds: str = "x") -> str | None:
+        usable = [n for n, (k, m) in self.values.items() if k in kinds and m not in self.updated]
+        return self.rng.choice(usable) if usable else None
+
+    def add(self, text: str, kind: str, memory: str) -> None:
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"%{name} = {text}")
+        self.values[name] = (kind, memory or name)
+
+    def operation(self) -> None:
+        one, other, part = self.pick(), self.pick(), self.pick("s")
+        whole, sliced, flat = (self.TYPES[kind] for kind in "xsf")
+        if one is None or other is None:
+            return
+        memory = self.values[one][1]
+        match self.rng.randrange(9):
+            case 0:
+                self.add(f"layout.slice %{one} over [dp] dim 0 : {whole} -> {sliced}", "s", memory)
+            case 1:
+                self.add(f"comp.transpose %{one} perm [1, 0] : {whole} -> {whole}", "x", memory)
+            case 2:
+                self.add(f"comp.reshape %{one} [a, b] -> [(a b)] : {whole} -> {flat}", "f", memory)
+            case 3 if part is not None:
+                self.add(f"coll.all_gather %{part} over [dp] : {sliced} -> {whole}", "x", "")
+            case 4 if part is not None:
+                self.add(f"arith.addf %{part}, %{part} : {sliced}", "s", "")
+            case 5:
+                self.lines.append(f"%n{len(self.lines)} = tensor.dim %{one}, %i : {whole}")
+            case 6 if targets := [a for a in ("a0", "a1", "a2") if a not in self.updated]:
+                target = self.rng.choice(targets)
+                self.add(f"comp.update %{target}, %{one} : {whole}", "x", "")
+                self.updated.add(target)
+            case _:
+                self.add(f"arith.mulf %{one}, %{other} : {whole}", "x", "")
+
+    def region(self, depth: int) -> None:
+        outer = dict(self.values)
+        place = len(self.lines)
+        self.lines.append("")
+        self.body(depth + 1)
+        given = [n for n in (self.pick(), self.pick("xs")) if n is not None]
+        kinds = [self.values[n] for n in given]
+        names = [f"r{place}_{i}x" for i in range(len(given))]
+        outputs = f"{', '.join(f'%{n}' for n in names)} = " if names else ""
+        self.lines[place] = f"{outputs}coll.{'overlap' if depth == 0 else 'fused'} {{"
+        types = ", ".join(self.TYPES[kind] for kind, _ in kinds)
+        values = ", ".join(f"%{n}" for n in given)
+        self.lines.append(f"coll.yield {values} : {types} }}" if given else "coll.yield }")
+        self.values = outer | dict(zip(names, kinds, strict=True))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from coconet_ir import api
 from coconet_ir.analysis.shapes import Shapes
+from coconet_ir.program import Program
 
 
 def parsed(text: str) -> tuple[FuncOp, dict[str, SSAValue]]:
-    func = api.function(api.parse(text))
+    func = Program.parse(text).function()
     values: dict[str, SSAValue] = {}
     for value in (
         *func.body.block.args,
@@ -64,3 +64,17 @@ def test_a_dimension_may_be_its_own_factor() -> None:
     }""")
     shapes = Shapes(func)
     assert elements(shapes, values["y"]) == "1*flat.0*x.1"
+
+
+def test_regions_mean_their_bodies_inlined() -> None:
+    func, values = parsed("""
+    func.func @f(%x: tensor<?x6xf32>, %w: tensor<?x6xf32>) {
+      %y = coll.fused {
+        %inner = arith.negf %x : tensor<?x6xf32>
+        coll.yield %inner : tensor<?x6xf32>
+      }
+      %z = arith.addf %y, %w : tensor<?x6xf32>
+      func.return
+    }""")
+    shapes = Shapes(func)
+    assert elements(shapes, values["w"]) == elements(shapes, values["z"]) == "6*x.0"
