@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from coconet_ir import api
+from coconet_ir.api import Program
 
 ADAM = Path(__file__).parent.parent / "examples" / "adam.mlir"
 BOUND_SECONDS = 2.0
@@ -52,8 +52,7 @@ def main() -> int:
     arguments.add_argument("--ranks", type=int, default=8)
     arguments.add_argument("--repeat", type=int, default=3)
     options = arguments.parse_args()
-    module = api.load(str(ADAM))
-    adam = api.function(module)
+    adam = Program.load(str(ADAM))
     rng = np.random.default_rng(0)
     size: int = options.elements
     w: Array = rng.random(size).astype(F32)
@@ -63,7 +62,7 @@ def main() -> int:
     inputs = {"grad": grad, "p": w.astype(np.float16), "w": w, "m": m, "v": v, **SCALARS}
 
     def simulate() -> None:
-        api.run(adam, {"dp": options.ranks}, inputs)
+        adam.run({"dp": options.ranks}, inputs)
 
     def baseline() -> None:
         average = grad.astype(np.float32).mean(axis=0).astype(np.float16).astype(np.float32)

@@ -91,6 +91,14 @@ def check(module: ModuleOp) -> None:
     verify_program(module)
 
 
+def require_program(module: ModuleOp) -> None:
+    """Raise `IRError` for a module of schedules."""
+    from coconet_ir.analysis.verifier import is_schedule
+
+    if is_schedule(module):
+        raise IRError("holds schedules, no program: apply one to a program with --schedule", module)
+
+
 def _check_parents_first(module: ModuleOp) -> None:
     try:
         for op in module.walk():

@@ -3,6 +3,7 @@
 slice(all_gather x) = x, all_gather(slice x) = x, and slices of splats, constants and broadcasts. The first and the
 last any pass may use; the second only `canonicalize` does, since a schedule starts from it. A gather that stands in
 a region stays: the region was made for its collectives. So does one of an argument that is updated: it is a copy.
+What nobody needs goes from regions too, and then those that it leaves without what they were made for.
 """
 
 from __future__ import annotations
@@ -13,14 +14,19 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import AnyDenseElement, DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Operation, OpResult
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
 
+from coconet_ir.analysis.chunks import check_overlap
 from coconet_ir.analysis.dist import Dist
+from coconet_ir.analysis.fusion import check_fused
 from coconet_ir.analysis.memory import is_updated
 from coconet_ir.analysis.rules import can_make
+from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import dist_of, with_dist
 from coconet_ir.dialects.coll import AllGatherOp
 from coconet_ir.dialects.layout import SliceOp
-from coconet_ir.dialects.regions import RegionOp
+from coconet_ir.dialects.regions import FusedOp, OverlapOp, RegionOp, YieldOp
+from coconet_ir.schedule.remarks import Refused
 from coconet_ir.schedule.selection import NAME
 from coconet_ir.xdsl_compat import set_type
 
@@ -84,3 +90,33 @@ class GatherOfSlice(RewritePattern):
             and not is_updated(source.input)
         ):
             rewriter.replace(op, (), [source.input])
+
+
+class SpentRegion(RewritePattern):
+    """An overlap with one stage, or what else can no longer be what it says, is inlined; `over` needs collectives."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: RegionOp, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op, FusedOp) and op.axes is not None and not any(op.collectives()):
+            del op.properties["axes"]
+            rewriter.notify_op_modified(op)
+        last = op.body.block.last_op
+        if last is None or _holds(op):
+            return
+        values = last.operands
+        rewriter.erase(last)
+        rewriter.inline_block(op.body.block, InsertPoint.before(op))
+        rewriter.replace(op, (), values)
+
+
+def _holds(op: RegionOp) -> bool:
+    """Whether the operations of a region can still run as it says."""
+    members = [step for step in op.body.block.ops if not isinstance(step, YieldOp)]
+    try:
+        if isinstance(op, FusedOp):
+            check_fused(members)
+        elif isinstance(op, OverlapOp):
+            check_overlap(members, None if op.dim is None else op.dim.value.data)
+    except (Refused, IRError):
+        return False
+    return True

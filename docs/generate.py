@@ -85,7 +85,8 @@ EXTENDED = """\
 ## Extended upstream dialects
 
 `arith`, `math` and `tensor` work on tensors of equal type, layouts included, element by element. Our tools replace
-these operations of xDSL, in upstream MLIR's spelling; all others are xDSL's own.
+these operations of xDSL, in upstream MLIR's spelling; all others are xDSL's own. In `transform` they are the steps of
+[schedules](guide.md#schedules), beside xDSL's operations.
 """
 
 
@@ -93,7 +94,7 @@ def generate() -> str:
     """The text of docs/dialects.md."""
     path = DOCS / "reference.mlir"
     source = path.read_text().splitlines()
-    examples = _examples(api.load(str(path)))
+    examples = _examples(api.Program.load(str(path)).module)
     parts = [PREFACE, _code(line for line in source if line.startswith("!"))]
     for name in OWN:
         parts += _dialect(name, examples, source)
@@ -301,7 +302,7 @@ def _refusals(dialect: str) -> defaultdict[str, list[str]]:
 def _errors(program: str) -> Iterator[tuple[str, str]]:
     """What is wrong with a program: the operation that is at fault, and the message without its name."""
     try:
-        api.parse(program)
+        api.Program.parse(program)
     except Exception as error:
         for line in api.explain(error).splitlines():
             match = re.search(r"error: '([a-z]+\.[a-z_]+)' op (.*)", line)

@@ -12,16 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
-
-from coconet_ir.frontend import check, make_context, parse_program
-from coconet_ir.passes.reorder import reorder
-from coconet_ir.passes.split import split
-from coconet_ir.sim.binding import bind_mesh, the_function
-from coconet_ir.sim.compare import compare, describe, extremes
-from coconet_ir.sim.executor import Outcome, run
-from coconet_ir.sim.inputs import generate
+from coconet_ir.api import Outcome, Program, compare
+from coconet_ir.sim.compare import describe, extremes
 
 PROGRAM = Path(__file__).absolute().with_name("adam.mlir")
 MESH = {"dp": 8}
@@ -35,12 +27,6 @@ SCALARS = {
     "inv_scale": 1 / 1024,
     "step": 10.0,
 }
-
-
-def load() -> tuple[ModuleOp, FuncOp]:
-    """The example, checked, and its function."""
-    module = parse_program(make_context(), PROGRAM.read_text(), PROGRAM.name)
-    return module, the_function(module, None)
 
 
 def verdict(first: Outcome, second: Outcome) -> dict[str, str]:
@@ -59,23 +45,22 @@ def relative(path: Path) -> str:
 
 def main() -> int:
     start = time.perf_counter()
-    _, baseline = load()
-    module, sliced = load()
-    split(sliced, "avg")
-    check(module)
-    module, reordered = load()
-    remarks = [split(reordered, "avg"), reorder(reordered, "avg_ag")]
-    check(module)
+    baseline = Program.parse(PROGRAM.read_text(), PROGRAM.name)
+    sliced, reordered = baseline.schedule(), baseline.schedule()
+    sliced.split("avg")
+    reordered.split("avg")
+    reordered.reorder("avg_ag")
     print(f"{PROGRAM.name}: AdamW in mixed precision, data parallel\n\nWhat the passes did:")
-    for remark in remarks:
+    for remark in reordered.remarks:
         print(f"  {remark.render()}")
     print(
         "  (p.0 is the size of dimension 0 of p; gathers of m, v and w, of which each rank needs only"
         "\n  its slice in the next step, do not count)"
     )
 
-    inputs = generate(baseline, bind_mesh(baseline, MESH), SCALARS, {"w": (ELEMENTS,)}, 0)
-    want, *others = (run(func, MESH, inputs) for func in (baseline, sliced, reordered))
+    inputs = baseline.generate(MESH, SCALARS, {"w": (ELEMENTS,)})
+    programs = (baseline, sliced.program, reordered.program)
+    want, *others = (program.run(MESH, inputs) for program in programs)
     verdicts = [verdict(want, other) for other in others]
     print(
         f"\n{ELEMENTS:,} elements on {MESH['dp']} simulated ranks, bits against the program as written:\n"

@@ -33,8 +33,15 @@ class Expected:
 
     def matches(self, found: Diagnostic) -> bool:
         """Whether this is the diagnostic that the comment is about."""
-        line = None if found.position is None else found.position.line
-        return found.severity == self.severity and line == self.line and self.text in found.message
+        at = found.position
+        here = at is None or at.file == self.position.file
+        line = None if at is None else at.line
+        return (
+            here
+            and found.severity == self.severity
+            and line == self.line
+            and self.text in found.message
+        )
 
 
 def expectations(text: str, name: str) -> list[Expected]:

@@ -25,14 +25,19 @@ from coconet_ir.frontend import (
     make_context,
     parse_program,
     read_source,
+    require_program,
     source_name,
 )
 from coconet_ir.schedule.remarks import Remark, collect
+from coconet_ir.tools import instead
 from coconet_ir.tools.expect import expectations, mismatches
 from coconet_ir.tools.pipeline import available_passes, list_passes, parse_passes
 from coconet_ir.xdsl_compat import print_module
 
 _SEPARATOR = re.compile(r"^// -----[ \t]*(?:\n|\Z)", re.MULTILINE)
+_FORMS = {"--remarks": ("text", "json"), "--show-dependences": instead.FORMS}
+"""The values of flags that also stand without one."""
+
 _REMARK = re.compile(r"(?:(?P<file>.*?):(?P<line>\d+):(?P<column>\d+)|[^:]*): remark: (?P<text>.*)")
 
 
@@ -90,11 +95,17 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _arguments(args: Sequence[str]) -> argparse.Namespace:
     parser = _argument_parser()
-    for arg in args:
-        form = arg.removeprefix("--remarks=")
-        if form != arg and form not in ("text", "json"):  # argparse would not say what there is
-            parser.error(f"argument --remarks: invalid value '{form}' (choose from text, json)")
-    return parser.parse_args(args)
+    for arg in args:  # argparse would not say what there is
+        flag, given, form = arg.partition("=")
+        if given and flag in _FORMS and form not in _FORMS[flag]:
+            listed = ", ".join(_FORMS[flag])
+            parser.error(f"argument {flag}: invalid value '{form}' (choose from {listed})")
+    options = parser.parse_args(args)
+    instead.check_flags(parser, options)
+    sources = [options.input, *(one.partition(":")[0] for one in options.schedule)]
+    if sources.count("-") > 1:
+        parser.error("only one of the program and the schedules can be standard input")
+    return options
 
 
 def _argument_parser() -> argparse.ArgumentParser:
@@ -107,6 +118,8 @@ def _argument_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("input", nargs="?", default="-", metavar="FILE", help="the program; - is standard input")
     add("-p", "--passes", default="", metavar="PIPELINE", help="as in 'pass{option=value},pass2'")
+    add("--schedule", action="append", default=[], metavar="FILE[:NAME]",
+        help="apply a schedule after the passes")  # fmt: skip
     add("-o", "--output", default="-", metavar="FILE", help="written only if all went well")
     add("--load", action="append", default=[], metavar="FILE.py", help="declares custom operations")
     add("--list-passes", action="store_true", help="print the passes and their options")
@@ -122,6 +135,7 @@ def _argument_parser() -> argparse.ArgumentParser:
     for flags, value in ((("--remarks", "--remarks=text"), "text"), (("--remarks=json",), "json")):
         help = f"print what passes did or declined to stderr ({value})"
         remarks.add_argument(*flags, action="store_const", dest="remarks", const=value, help=help)
+    instead.add_flags(parser)
     add("--version", action="store_true", help="print the version")
     return parser
 
@@ -135,6 +149,10 @@ def _run(options: argparse.Namespace) -> int:
         sys.stdout.write(list_passes(available))
         return 0
     passes = parse_passes(options.passes, available)
+    if options.schedule:
+        from coconet_ir.passes.schedule import SchedulePass
+
+        passes += tuple(map(SchedulePass, options.schedule))
     for path in options.load:
         load_python(path)
     text = read_source(options.input)
@@ -185,6 +203,8 @@ def _process(
         try:
             with times.stage("parse and verify"):
                 module = parse_program(ctx, text, name)
+            if passes:
+                require_program(module)
             for i, one in enumerate(passes):
                 with times.stage(one.name):
                     one.apply(ctx, module)
@@ -193,7 +213,10 @@ def _process(
                 if options.print_between_passes and i + 1 < len(passes):
                     print(f"// after {one}", _text(module, options), sep="\n", file=sys.stderr)
             with times.stage("print"):
-                return _Result(_text(module, options), [], remarks)
+                shown = instead.printed(ctx, module, options)
+                if shown is None:
+                    shown = _text(module, options)
+                return _Result(shown, [], remarks)
         except Exception as error:
             errors = diagnose(error, module) or [internal_error(error)]
             return _Result(None, errors, remarks)

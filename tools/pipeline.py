@@ -16,12 +16,10 @@ from xdsl.utils.exceptions import ArgSpecParseError, ParseError
 from xdsl.utils.hints import isa
 
 from coconet_ir.diagnostics import IRError
+from coconet_ir.schedule import MAX_NUMBER
 
 Passes: TypeAlias = Mapping[str, Callable[[], type[ModulePass]]]
 """Pass names, and functions that import the pass."""
-
-MAX_NUMBER = 2**62
-"""Largest magnitude of a number among the options: what passes keep as i64."""
 
 UPSTREAM_PASSES = ("canonicalize", "cse", "dce")
 """The passes of xDSL that make sense on programs of this project."""

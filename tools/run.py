@@ -18,10 +18,12 @@ from coconet_ir.frontend import (
     make_context,
     parse_program,
     read_source,
+    require_program,
     source_name,
 )
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
     from coconet_ir.sim.binding import Input
@@ -86,8 +88,9 @@ class _Once(argparse.Action):
 def _arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser = _argument_parser()
     options = parser.parse_args(args)
-    if options.program == options.compare == "-":
-        parser.error("only one of the two programs can be standard input")
+    schedules = (reference.partition(":")[0] for reference in options.schedule)
+    if [options.program, options.compare, *schedules].count("-") > 1:
+        parser.error("only one of the programs and schedules can be standard input")
     return options
 
 
@@ -103,6 +106,8 @@ def _argument_parser() -> argparse.ArgumentParser:
     add("--backend", choices=("sim", "mpi"), default="sim", help="sim: all ranks in this process; "
         "mpi: one rank a process, started by mpirun")  # fmt: skip
     add("--func", metavar="NAME", help="the function, if the module has several")
+    add("--schedule", action="append", default=[], metavar="FILE[:NAME]",
+        help="apply a schedule to the program first, but not to that of --compare")  # fmt: skip
     add("--mesh", type=_mesh, action=_Once, default={}, metavar="dp=8,tp=2", help="sizes of axes")
     add("--shape", type=_shape, action=_Once, default={}, metavar="w=1000x3",
         help="the global shape of an argument; ? leaves a dimension open")  # fmt: skip
@@ -180,7 +185,7 @@ def _run(options: argparse.Namespace, session: Session | None) -> int:
 
     for path in options.load:
         load_python(path)
-    func = _load(options.program, options.func)
+    func = _load(options.program, options.func, options.schedule)
     other = None if options.compare is None else _load(options.compare, options.func)
     mesh: dict[str, int] = options.mesh
     if session is not None and not mesh:
@@ -198,7 +203,8 @@ def _run(options: argparse.Namespace, session: Session | None) -> int:
         return 0
     if options.outputs is not None:
         save(options.outputs, {name: out.array for name, out in outcome.outputs.items()})
-    print(_outputs(options.program, func, outcome))
+    title = " + ".join(map(source_name, (options.program, *options.schedule)))
+    print(_outputs(title, func, outcome))
     if second is None:
         return 0
     return _compare(options, outcome, second)
@@ -207,7 +213,7 @@ def _run(options: argparse.Namespace, session: Session | None) -> int:
 def _check_scalars(func: FuncOp, names: Iterable[str]) -> None:
     """Raise `IRError` when one of the names is that of a tensor with dimensions."""
     from coconet_ir.analysis.rules import rank_of
-    from coconet_ir.sim.sizes import argument_names
+    from coconet_ir.schedule.selection import argument_names
 
     arguments = argument_names(func)
     for name in names:
@@ -219,18 +225,33 @@ def _check_scalars(func: FuncOp, names: Iterable[str]) -> None:
             )
 
 
-def _load(path: str, name: str | None) -> FuncOp:
-    """The function to run, checked, and inferred if its layouts still stand as `layout.of`."""
+def _load(path: str, name: str | None, schedules: Sequence[str] = ()) -> FuncOp:
+    """The function to run, checked, inferred if its layouts still stand as `layout.of`, and scheduled."""
     from coconet_ir.analysis.rules import is_uninferred
     from coconet_ir.passes.infer import infer
     from coconet_ir.sim.binding import the_function
 
     module = parse_program(make_context(), read_source(path), source_name(path))
+    require_program(module)
+    if schedules:
+        _schedule(module, schedules)
     func = the_function(module, name)
     if is_uninferred(func):
         infer(func)
         check(module)
     return func
+
+
+def _schedule(module: ModuleOp, references: Sequence[str]) -> None:
+    """Infer the program's layouts and apply schedules."""
+    from coconet_ir.passes.infer import InferPass
+    from coconet_ir.passes.schedule import SchedulePass
+    from coconet_ir.schedule.remarks import collect
+
+    ctx = make_context()
+    with collect():  # an error can say which rewrite removed what a step names
+        for one in (InferPass(), *map(SchedulePass, references)):
+            one.apply(ctx, module)
 
 
 def _execute(
@@ -285,7 +306,7 @@ class _Bar:
             self._stream.flush()
 
 
-def _outputs(path: str, func: FuncOp, outcome: Outcome) -> str:
+def _outputs(title: str, func: FuncOp, outcome: Outcome) -> str:
     """What came out, as a table."""
     from coconet_ir.sim.compare import checksum, extremes
     from coconet_ir.sim.elements import element_name
@@ -300,7 +321,7 @@ def _outputs(path: str, func: FuncOp, outcome: Outcome) -> str:
         rows.append(
             [name, shape, element_name(out.array.dtype), layout, *ends, checksum(out.array)]
         )
-    title = f"{source_name(path)}: @{func.sym_name.data} on {mesh.ranks} rank(s)"
+    title += f": @{func.sym_name.data} on {mesh.ranks} rank(s)"
     title += f" ({mesh})" if mesh.axes else ""
     return f"{title}\n{_table(rows)}" if outcome.outputs else f"{title}: no outputs"
 

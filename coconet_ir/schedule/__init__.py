@@ -1,1 +1,4 @@
-"""A schedule as data: how operations are named and selected, and what each rewrite says it did."""
+"""A schedule as data: its text and what applies it, how operations are named, what each rewrite says it did."""
+
+MAX_NUMBER = 2**62
+"""Largest magnitude of a number among the options: what rewrites keep as i64."""

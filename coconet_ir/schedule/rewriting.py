@@ -68,7 +68,8 @@ def perform_in(func: FuncOp, rewrite: Callable[[], Remark]) -> Remark:
     before = by_name(func)
     remark = rewrite()
     if remark.applied:
-        remark = replace(remark, removed=tuple(before.keys() - by_name(func).keys()))
+        left = by_name(func)
+        remark = replace(remark, removed=tuple(name for name in before if name not in left))
     emit(remark)
     return remark
 

@@ -1,4 +1,4 @@
-"""Damage programs and pass pipelines at random; the tools must answer each with a result or a diagnostic.
+"""Damage programs, pass pipelines and schedules at random; the tools must answer each with a result or a diagnostic.
 
     python test/fuzz/fuzz.py --count 50000 --seed 1
 
@@ -68,6 +68,20 @@ OPTIONS = "op dim unit axes into root func require over ops allow-more-bytes zz"
 PASSES = "coconet-infer coconet-split coconet-slice coconet-reorder canonicalize cse dce zz".split()
 
 
+STEP_OPTIONS = {
+    "split": ("dim = 0", "unit = 2", 'axes = ["dp"]', 'into = "reduce-broadcast"', "root = [0]"),
+    "slice": ("dim = 1", "unit = 4611686018427387904", "zz = 1"),
+    "reorder": ("allow_more_bytes", "allow_more_bytes", 'ops = ["x"]'),
+    "slice_state": ('args = ["w"]', 'func = "f"'),
+    "fuse": ("between", "between", 'named = "k"'),
+    "overlap": ("dim = 0", "chunks = 4611686018427387904", "between"),
+    "combine": ('named = "k"',),
+    "inline": (),
+}
+PAIRS = ("split", "slice")
+SETS = ("fuse", "overlap", "combine")
+
+
 class TooSlow(BaseException):
     """The case took too long; no handler of the tool catches it."""
 
@@ -77,11 +91,19 @@ def sources() -> list[str]:
     folders = (
         "examples",
         "examples/expected",
+        "examples/schedules",
         "test/filecheck/dialects/*",
         "test/filecheck/passes",
+        "test/filecheck/schedules",
     )
     paths = sorted(path for folder in folders for path in ROOT.glob(f"{folder}/*.mlir"))
     return [path.read_text() for path in paths]
+
+
+def scheduled() -> list[tuple[str, str]]:
+    """Programs, and files of schedules that fit them."""
+    paths = sorted((ROOT / "examples" / "schedules").glob("*.mlir"))
+    return [((ROOT / "examples" / path.name).read_text(), path.read_text()) for path in paths]
 
 
 # Damage
@@ -179,9 +201,9 @@ DAMAGES: tuple[Callable[[random.Random, Tokens, Tokens], None], ...] = (
 )
 
 
-def damaged(rng: random.Random, texts: Sequence[str]) -> str:
-    """One of the texts, damaged in one to four places; now and then left as it is."""
-    tokens = TOKEN.findall(rng.choice(texts))
+def damaged(rng: random.Random, text: str, texts: Sequence[str]) -> str:
+    """The text, damaged in one to four places, also by parts of others; now and then left as it is."""
+    tokens = TOKEN.findall(text)
     other = TOKEN.findall(rng.choice(texts))
     for _ in range(rng.choice((0, 0, 1, 1, 1, 1, 2, 2, 3, 4))):
         if tokens:
@@ -228,22 +250,42 @@ def pipeline(rng: random.Random, text: str) -> str:
 def _some_options(rng: random.Random, axes: Sequence[str], names: Sequence[str]) -> str:
     if rng.random() < 0.6:
         return ""
-    values = (
-        "0",
-        "1",
-        "2",
-        "-1",
-        "true",
-        "rs-ag",
-        "reduce-broadcast",
-        *axes,
-        *names,
-        "0,1",
-        "1.5",
-        '"x"',
-    )
+    values = (*'0 1 2 -1 true rs-ag reduce-broadcast 0,1 1.5 "x"'.split(), *axes, *names)
     return "".join(
         f" {rng.choice(OPTIONS)}={rng.choice(values)}" for _ in range(rng.choice((1, 2)))
+    )
+
+
+def random_schedule(rng: random.Random, text: str) -> str:
+    """A schedule of steps on operations of the text, mostly with options and handles that fit."""
+    names = re.findall(r"%(\w+)(?::\d+)? = ", text) or ["x"]
+    reduced = re.findall(r"%(\w+) = coll\.all_reduce", text) or names
+    axis = rng.choice(re.findall(r"(\w+) = \d+", text) or ["dp"])
+    gathers: list[str] = []
+    lines: list[str] = []
+    for step in rng.choices(tuple(STEP_OPTIONS), k=rng.choice((1, 1, 2, 3, 5))):
+        handles = [f"%h{len(lines)}{letter}" for letter in ("abc" if step in SETS else "a")]
+        made = [f"%m{len(lines)}", f"%n{len(lines)}"][: 2 if step in PAIRS else int(step in SETS)]
+        given = ", ".join(handles)
+        if step == "slice_state" or (step == "reorder" and gathers):
+            given = "%program" if step == "slice_state" else gathers.pop()
+        else:
+            known = reduced if step in ("split", "combine") else names
+            lines += [
+                f'{handle} = transform.coconet.named "{rng.choice(known)}" in %program'
+                for handle in handles
+            ]
+        if step in PAIRS:
+            gathers.append(made[1])
+        options = [option for option in STEP_OPTIONS[step] if rng.random() < 0.25]
+        if step == "slice":
+            options.append(f'over = ["{axis}"]')
+        results = f"{', '.join(made)} = " if made else ""
+        lines.append(f"{results}transform.coconet.{step} {given} {{{', '.join(options)}}}")
+    body = "\n".join(lines)
+    return (
+        "module attributes {transform.with_named_sequence} {\n"
+        f"transform.named_sequence @main(%program: !transform.any_op) {{\n{body}\ntransform.yield\n}}\n}}\n"
     )
 
 
@@ -292,14 +334,33 @@ class Case:
     arguments: tuple[str, ...]
     simulated: tuple[str, ...] | None
     """The arguments of coconet-run, if what is printed is run."""
+    schedule: str | None
+    """A file that is applied to the program."""
+    reference: str
+    """What stands behind the name of that file."""
 
 
-def make_case(seed: int, number: int, texts: Sequence[str]) -> Case:
+def make_case(
+    seed: int, number: int, texts: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> Case:
     """The case of this number."""
     rng = random.Random(f"{seed}/{number}")
-    text = damaged(rng, texts)
+    text, schedule = rng.choice(texts), None
+    match rng.choice(("written", "random", None, None)):
+        case "written":
+            text, schedule = rng.choice(pairs)
+            schedule = damaged(rng, schedule, texts)
+        case "random":
+            text = rng.choice(pairs)[0]
+            schedule = random_schedule(rng, text)
+        case None:
+            pass
+    if schedule is None or rng.random() < 0.2:
+        text = damaged(rng, text, texts)
+    known = re.findall(r"named_sequence @(\w+)", schedule or "")
+    reference = f":{rng.choice(known)}" if known and rng.random() < 0.95 else ""
     arguments: list[str] = []
-    if spec := pipeline(rng, text):
+    if schedule is None and (spec := pipeline(rng, text)):
         arguments += ["-p", spec]
     flags = (
         "--print-op-generic",
@@ -314,15 +375,15 @@ def make_case(seed: int, number: int, texts: Sequence[str]) -> Case:
     sizes = [f"{axis}={rng.choice((1, 2, 2, 3, 0, -1, 5000))}" for axis in ("dp", "tp", "pp", "ep")]
     flags = ("--exact", "--seed=7", f"--mesh={rng.choice(sizes)}", "--shape=x=3x2", "--set=lr=0.5")
     simulated = tuple(flag for flag in flags if rng.random() < 0.2)
-    return Case(text, tuple(arguments), simulated if rng.random() < 0.5 else None)
+    run = simulated if rng.random() < 0.5 else None
+    return Case(text, tuple(arguments), run, schedule, reference)
 
 
 def run_case(case: Case, path: Path) -> tuple[str, float]:
     """Ask about a case: "accepted", "refused", or what is wrong; and the seconds that it took."""
-    path.write_bytes(case.text.encode("utf-8", "surrogatepass"))
     start = time.perf_counter()
     try:
-        answer = ask([str(path), *case.arguments])
+        answer = ask(written(case, path))
         wrong = problem(answer)
         if wrong is None and answer.code == 0 and "--verify-diagnostics" not in case.arguments:
             path.write_text(answer.output)
@@ -342,6 +403,16 @@ def run_case(case: Case, path: Path) -> tuple[str, float]:
     except Exception:
         return "exception: " + traceback.format_exc(limit=-2), time.perf_counter() - start
     return wrong or ("refused" if answer.code else "accepted"), time.perf_counter() - start
+
+
+def written(case: Case, path: Path) -> list[str]:
+    """Write the files of a case; the arguments of coconet-opt."""
+    path.write_bytes(case.text.encode("utf-8", "surrogatepass"))
+    if case.schedule is None:
+        return [str(path), *case.arguments]
+    schedule = path.with_name("s.mlir")
+    schedule.write_bytes(case.schedule.encode("utf-8", "surrogatepass"))
+    return [str(path), *case.arguments, "--schedule", f"{schedule}{case.reference}"]
 
 
 def is_small(text: str) -> bool:
@@ -376,15 +447,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="the number of one case, which is shown")
     options = parser.parse_args(arguments)
-    texts = sources()
+    texts, pairs = sources(), scheduled()
     if options.only is not None:
-        return show(make_case(options.seed, options.only, texts))
+        return show(make_case(options.seed, options.only, texts, pairs))
     counts: Counter[str] = Counter()
     worst, slowest, failures = 0.0, 0, 0
     start = time.perf_counter()
     with guarded() as path:
         for number in range(options.count):
-            verdict, seconds = run_case(make_case(options.seed, number, texts), path)
+            verdict, seconds = run_case(make_case(options.seed, number, texts, pairs), path)
             if seconds > worst:
                 worst, slowest = seconds, number
             if verdict in ("accepted", "refused"):
@@ -404,12 +475,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def show(case: Case) -> int:
     """Run one case with all that it prints."""
-    print(case.text, case.arguments, sep="\n-----\n")
+    parts = (case.text, case.schedule or "", f"{case.arguments} {case.reference}")
+    print(*parts, sep="\n-----\n")
     with guarded() as path:
         verdict, seconds = run_case(case, path)
-        path.write_bytes(case.text.encode("utf-8", "surrogatepass"))
         with contextlib.suppress(TooSlow):
-            print("-----", ask([str(path), *case.arguments]).errors, sep="\n")
+            print("-----", ask(written(case, path)).errors, sep="\n")
     print(f"{verdict} in {seconds:.2f} s")
     return 0 if verdict in ("accepted", "refused") else 1
 

@@ -222,7 +222,7 @@ def test_too_little_memory(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> 
         ([ADAM, "--shape", "w=1", "--shape", "w=1"], "argument --shape: 'w' is given twice"),
         ([ADAM, "--mesh", "dp=2", "--mesh", "dp=3"], "argument --mesh: 'dp' is given twice"),
         ([ADAM, "--set", "lr=1e500"], "the value of 'lr' is out of range for every type"),
-        (["-", "--compare", "-"], "only one of the two programs can be standard input"),
+        (["-", "--compare", "-"], "only one of the programs and schedules can be standard input"),
         ([ADAM, "--seed", "-1"], "the seed must be at least 0"),
         ([ADAM, "--backend", "cloud"], "invalid choice: 'cloud'"),
     ],

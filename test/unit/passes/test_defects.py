@@ -6,7 +6,13 @@ import pytest
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from coconet_ir import api
-from coconet_ir.frontend import make_context
+from coconet_ir.frontend import check, make_context
+from coconet_ir.passes.reorder import reorder
+from coconet_ir.program import Program
+from coconet_ir.sim.binding import bind_mesh
+from coconet_ir.sim.executor import run
+from coconet_ir.sim.inputs import generate
+from coconet_ir.xdsl_compat import print_module
 
 ROWS, V, M = "tensor<?x?xf32, #layout.dist<a = sliced(0)>>", "tensor<?xf32>", "tensor<?x?xf32>"
 COLUMNS = "tensor<?x?xf32, #layout.dist<a = sliced(1)>>"
@@ -98,14 +104,14 @@ CASES = {
 @pytest.mark.parametrize("mesh", [{"a": 1}, {"a": 3}, {"a": 2}])
 def test_reorder_keeps_the_program(name: str, mesh: dict[str, int]) -> None:
     text, applied = CASES[name]
-    before, after = api.parse(text), api.parse(text)
-    func = api.function(after)
-    assert api.reorder(func, "g", allow_more_bytes=True).applied == applied
-    api.check(after)
+    before, after = Program.parse(text).module, Program.parse(text).module
+    func = Program(after).function()
+    assert reorder(func, "g", allow_more_bytes=True).applied == applied
+    check(after)
     assert after.is_structurally_equivalent(before) != applied
-    inputs = api.generate(func, mesh, shapes={"x": (5, 5)})
-    first = api.run(api.function(before), mesh, inputs, exact=True)
-    for row in api.compare(first, api.run(func, mesh, inputs, exact=True)):
+    inputs = generate(func, bind_mesh(func, mesh), {}, {"x": (5, 5)}, 0)
+    first = run(Program(before).function(), mesh, inputs, exact=True)
+    for row in api.compare(first, run(func, mesh, inputs, exact=True)):
         assert row.relative <= 1e-12, row
 
 
@@ -121,6 +127,47 @@ func.func @f(%x: {M}) -> {M} {{
   func.return %y : {M}
 }}
 """
-    module = api.parse(text)
+    module = Program.parse(text).module
     CanonicalizePass().apply(make_context(), module)
-    api.check(module)
+    check(module)
+
+
+SPENT_REGIONS = {
+    "an overlap with one stage": f"""
+  %y, %z = coll.overlap {{
+    %mm = comp.matmul %x, %w : ({ROWS}, {M}) -> {ROWS}
+    %g = coll.all_gather %mm over [a] : {ROWS} -> {M}
+    %h = math.tanh %mm : {ROWS}
+    coll.yield %mm, %h : {ROWS}, {ROWS}
+  }}
+""",
+    "a fused operation without its collective": f"""
+  %y, %z = coll.fused over [a] {{
+    %t = math.tanh %x : {ROWS}
+    %g = coll.all_gather %t over [a] : {ROWS} -> {M}
+    %h = math.tanh %t : {ROWS}
+    coll.yield %t, %h : {ROWS}, {ROWS}
+  }}
+""",
+    "a fused operation with two ends": f"""
+  %s = coll.all_to_all %x over [a] from 0 to 1 : {ROWS} -> {COLUMNS}
+  %y, %z = coll.fused over [a] {{
+    %t = coll.all_to_all %s over [a] from 1 to 0 : {COLUMNS} -> {ROWS}
+    %dead = math.tanh %t : {ROWS}
+    %b = coll.all_to_all %s over [a] from 1 to 0 : {COLUMNS} -> {ROWS}
+    coll.yield %t, %b : {ROWS}, {ROWS}
+  }}
+""",
+}
+
+
+@pytest.mark.parametrize("name", SPENT_REGIONS)
+def test_canonicalize_leaves_no_region_that_lost_what_it_needs(name: str) -> None:
+    module = Program.parse(f"""
+layout.mesh @mesh(a = 2)
+func.func @f(%x: {ROWS}, %w: {M}) -> ({ROWS}, {ROWS}) {{{SPENT_REGIONS[name]}  func.return %y, %z : {ROWS}, {ROWS}
+}}
+""").module
+    CanonicalizePass().apply(make_context(), module)
+    check(module)
+    assert "%g" not in print_module(module)

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from coconet_ir import api
+from coconet_ir.frontend import check
+from coconet_ir.passes.infer import infer
+from coconet_ir.passes.reorder import reorder
+from coconet_ir.passes.slice import slice_value
+from coconet_ir.passes.split import split
+from coconet_ir.program import Program
 from coconet_ir.tools.opt import main
+from coconet_ir.xdsl_compat import print_module
 
 PROGRAM = """\
 layout.mesh @mesh(dp = 2, tp = 4)
@@ -131,13 +138,13 @@ def test_require_turns_a_decline_into_an_error(
 def test_python_functions_do_what_the_passes_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = api.parse(PROGRAM)
-    first, second = api.function(module, "first"), api.function(module, "second")
+    module = Program.parse(PROGRAM).module
+    first, second = Program(module).function("first"), Program(module).function("second")
     with api.collect() as remarks:
-        api.split(first, "sum", axes=("tp",), dim=0, unit=2)
-        api.slice_value(first, "sum_ag", ("dp",), dim=1)
-        api.reorder(second, "all", ops=("a",))
-    api.check(module)
+        split(first, "sum", axes=("tp",), dim=0, unit=2)
+        slice_value(first, "sum_ag", ("dp",), dim=1)
+        reorder(second, "all", ops=("a",))
+    check(module)
     path = tmp_path / "p.mlir"
     path.write_text(PROGRAM)
     pipeline = (
@@ -145,7 +152,7 @@ def test_python_functions_do_what_the_passes_do(
         "coconet-reorder{op=all ops=a}"
     )
     assert main([str(path), "-p", pipeline]) == 0
-    assert capsys.readouterr().out == api.show(module)
+    assert capsys.readouterr().out == print_module(module)
     assert [(r.rewrite, r.operation, r.applied) for r in remarks] == [
         ("split", "sum", True),
         ("slice", "sum_ag", True),
@@ -154,8 +161,8 @@ def test_python_functions_do_what_the_passes_do(
 
 
 def test_inference_says_what_it_inserted() -> None:
-    module = api.parse(UNINFERRED)
-    remark = api.infer(api.function(module))
+    module = Program.parse(UNINFERRED).module
+    remark = infer(Program(module).function())
     assert remark is not None
     assert (remark.operation, remark.message) == ("f", "inserted nothing")
-    assert api.infer(api.function(module)) is None
+    assert infer(Program(module).function()) is None

@@ -1,0 +1,285 @@
+// RUN: coconet-opt %s --split-input-file --verify-diagnostics
+
+// Options.
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @unknown_option(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{'transform.coconet.split' op has no option 'dims'; it has dim, unit, axes, into, root}}
+    %rs, %ag = transform.coconet.split %a {dims = 0}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @no_options(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{'transform.coconet.inline' op has no option 'named'; it has none}}
+    transform.coconet.inline %a as "x"
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @text_for_number(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{option 'dim' takes a number of at most 2^62 as i64, not "x"}}
+    %rs, %ag = transform.coconet.split %a {dim = "x"}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @other_width(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{option 'unit' takes a number of at most 2^62 as i64, not 1 : i32}}
+    %rs, %ag = transform.coconet.split %a {unit = 1 : i32}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @too_large(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    %b = transform.coconet.named "b" in %program
+    // expected-error @+1 {{option 'chunks' takes a number of at most 2^62 as i64, not 9223372036854775807}}
+    %o = transform.coconet.overlap %a, %b {chunks = 9223372036854775807}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @empty_list(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{option 'over' takes names, as in ["x", "y"], not []}}
+    %s, %ag = transform.coconet.slice %a {over = []}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @one_name_for_a_list(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{option 'ops' takes names, as in ["x", "y"], not "b"}}
+    transform.coconet.reorder %a {ops = "b"}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @mixed_list(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{option 'root' takes numbers, as in [0, 1], not [0, "x"]}}
+    %rs, %ag = transform.coconet.split %a {root = [0, "x"]}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @other_word(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{option 'into' takes "rs-ag" or "reduce-broadcast", not "ring"}}
+    %rs, %ag = transform.coconet.split %a {into = "ring"}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @value_for_a_flag(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{option 'allow_more_bytes' takes no value: write it alone, or leave it out, not true}}
+    transform.coconet.reorder %a {allow_more_bytes = true}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @empty_name(%program: !transform.any_op) {
+    // expected-error @+1 {{option 'op' takes a name, as in "x", not ""}}
+    %a = transform.coconet.named "" in %program
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @missing_option(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{'transform.coconet.slice' op property 'over' expected}}
+    %s, %ag = transform.coconet.slice %a
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @function_without_argument(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{option 'func' goes with 'arg': handles stand for operations of their functions}}
+    %s, %ag = transform.coconet.slice %a {over = ["tp"], func = "f"}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @given_twice(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{option 'named' is given twice}}
+    %f = transform.coconet.fuse %a as "x" {named = "y"}
+    transform.yield
+  }
+}
+
+// -----
+
+// Handles.
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @consumed(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-note @+1 {{the split is here}}
+    %rs, %ag = transform.coconet.split %a
+    // expected-error @+1 {{'transform.coconet.reorder' op takes %a, which stands for nothing any more: split made something else of its operation}}
+    transform.coconet.reorder %a
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @consumed_by_fuse(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    %b = transform.coconet.named "b" in %program
+    // expected-note @+1 {{the fuse is here}}
+    %f = transform.coconet.fuse %a, %b
+    // expected-error @+1 {{takes %b, which stands for nothing any more: fuse made something else of its operation}}
+    %s, %ag = transform.coconet.slice %b {over = ["tp"]}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @consumed_without_a_name(%program: !transform.any_op) {
+    %0 = transform.coconet.named "a" in %program
+    // expected-note @+1 {{the reorder is here}}
+    transform.coconet.reorder %0
+    // expected-error @+1 {{takes a handle, which stands for nothing any more: reorder made something else}}
+    transform.coconet.inline %0
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @twice(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{'transform.coconet.combine' op takes %a twice}}
+    %g = transform.coconet.combine %a, %a
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @too_many(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    %b = transform.coconet.named "b" in %program
+    // expected-error @+1 {{'transform.coconet.split' op Expected 1 operand, but got 2}}
+    %rs, %ag = transform.coconet.split %a, %b
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @none(%program: !transform.any_op) {
+    // expected-error @+1 {{'transform.coconet.fuse' op takes at least one handle}}
+    %f = "transform.coconet.fuse"() : () -> !transform.any_op
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @program_for_operation(%program: !transform.any_op) {
+    // expected-error @+1 {{takes an operation, not the program: name one with transform.coconet.named "…"}}
+    %rs, %ag = transform.coconet.split %program
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @slice_of_the_program(%program: !transform.any_op) {
+    // expected-error @+1 {{takes an operation, not the program: name one with transform.coconet.named "…", or an argument with arg =}}
+    %s, %ag = transform.coconet.slice %program {over = ["tp"]}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @argument_of_an_operation(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{takes the program with arg =, that is the argument of the schedule, not an operation}}
+    %s, %ag = transform.coconet.slice %a {arg = "w", over = ["tp"]}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @named_in_an_operation(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{'transform.coconet.named' op takes the program, that is the argument of the schedule, not an operation}}
+    %b = transform.coconet.named "b" in %a
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @before_its_definition(%program: !transform.any_op) {
+    // expected-error @+1 {{'transform.coconet.reorder' op operand #0 (%ag) is used before its definition; move this operation below it}}
+    transform.coconet.reorder %ag
+    %a = transform.coconet.named "a" in %program
+    // expected-note @+1 {{defined here}}
+    %rs, %ag = transform.coconet.split %a
+    transform.yield
+  }
+}
