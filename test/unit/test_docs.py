@@ -2,7 +2,7 @@
 
 In README.md and docs/*.md, a fenced block `mlir NAME` or `python NAME` is a file, `mlir` alone a whole program,
 `python` alone a script, and `console` holds commands after `$` and what they print; `...` stands for any text, on a
-line of its own for any lines. The blocks of one document share a folder.
+line of its own for any lines. The blocks of one document share a folder, in which `examples` are those of the project.
 """
 
 from __future__ import annotations
@@ -91,11 +91,12 @@ def test_matching() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
 def test_document(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     for language, name, block in FENCE.findall(document.read_text()):
         if name and language in ("mlir", "python"):
             Path(name).write_text(block)
         elif language == "mlir":
-            api.parse(block, document.name)
+            api.Program.parse(block, document.name)
         elif language == "python":
             subprocess.run([sys.executable, "-W", "error", "-c", block], check=True)
         for command in commands(block) if language == "console" else ():
@@ -114,7 +115,7 @@ def test_what_the_readme_adds_works() -> None:
     added: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), added)
-    module = api.parse(
+    program = api.Program.parse(
         """
         layout.mesh @mesh(dp = 4)
         func.func @f(%x: tensor<8x4xf32, #layout.dist<dp = local>>) {
@@ -123,7 +124,7 @@ def test_what_the_readme_adds_works() -> None:
         }"""
     )
     with api.collect() as remarks:
-        added["CountPass"]().apply(make_context(), module)
+        added["CountPass"]().apply(make_context(), program.module)
     assert [remark.message for remark in remarks] == ["over dp"]
     square = added["SquareOp"]
     ctx = make_context()
@@ -142,7 +143,7 @@ def test_what_the_readme_adds_works() -> None:
     (op,) = (op for op in squares.walk() if isinstance(op, square))
     assert str(rule_of(op)) == "[d0] -> [d0]"
     x = np.arange(7, dtype=np.float32)
-    found = api.run(api.function(squares), {}, {"x": x})
+    found = api.Program(squares).run({}, {"x": x})
     assert found.outputs["result0"].array.tolist() == [0, 1, 4, 9, 16, 25, 36]
 
 

@@ -1,4 +1,4 @@
-"""Runs of the example programs for the tests in this folder."""
+"""Runs of the example programs for the tests in this folder, and the forms that schedules give them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,34 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.transform import NamedSequenceOp
 
 from coconet_ir.frontend import make_context, parse_program
+from coconet_ir.program import Program
 from coconet_ir.sim.executor import run
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @cache
-def load(name: str) -> FuncOp:
-    """The one function of an example. Parsed once for all tests."""
-    path = EXAMPLES / f"{name}.mlir"
+def load(name: str) -> Program:
+    """An example. Parsed once for all tests."""
+    return Program.load(str(EXAMPLES / f"{name}.mlir"))
+
+
+@cache
+def schedules(name: str) -> dict[str, Program]:
+    """What each of the schedules of an example makes of it, by their names. Applied once for all tests."""
+    path = EXAMPLES / "schedules" / f"{name}.mlir"
     module = parse_program(make_context(), path.read_text(), str(path))
-    return next(op for op in module.walk() if isinstance(op, FuncOp))
+    found = [op.sym_name.data for op in module.walk() if isinstance(op, NamedSequenceOp)]
+    return {one: load(name).load_schedule(f"{path}:{one}").program for one in found}
+
+
+@pytest.fixture
+def scheduled() -> Callable[[str], Mapping[str, Program]]:
+    """What the schedules of an example make of it, by their names."""
+    return schedules
 
 
 @pytest.fixture
@@ -35,7 +49,7 @@ def simulate() -> Callable[
     def simulate(
         name: str, mesh: Mapping[str, int], inputs: Mapping[str, npt.NDArray[Any]], exact: bool
     ) -> dict[str, npt.NDArray[Any]]:
-        outcome = run(load(name), mesh, inputs, exact=exact)
+        outcome = run(load(name).function(), mesh, inputs, exact=exact)
         return {name: np.asarray(output.array) for name, output in outcome.outputs.items()}
 
     return simulate

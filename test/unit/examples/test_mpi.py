@@ -1,19 +1,24 @@
-"""Each example with every rank a process of its own, bit-equal to the simulation in one process."""
+"""Each example with every rank a process of its own, bit-equal to the simulation in one process.
+
+With three processes also what its schedules make of it.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 from xdsl.dialects.func import FuncOp
 
 from coconet_ir.frontend import make_context, parse_program
+from coconet_ir.program import Program
 from coconet_ir.sim.binding import bind_mesh, the_function
 from coconet_ir.sim.executor import run
 from coconet_ir.sim.inputs import generate, load, save
@@ -30,27 +35,38 @@ SHAPES: dict[str, list[dict[str, list[int]]]] = {
     },
     "rmsnorm": [{"stream": [2, 7, 3]}, {"stream": [1, 0, 2]}],
     "two_axes": [{"w": [7, 5]}, {"w": [1, 0]}],
+    "buckets": [{"up": [7, 5], "bias": [5], "down": [4, 7]}, {"up": [0, 1], "down": [1, 0]}],
     "moe": [{"x": [7, 5, 3]}, {"x": [0, 1, 2]}],
 }
 """Every example, and the shapes that it runs with."""
 
 
-def plan(processes: int) -> list[dict[str, Any]]:
-    """Every example with its shapes, on meshes of that many ranks."""
+Scheduled: TypeAlias = Callable[[str], Mapping[str, Program]]
+
+
+def plan(processes: int, programs: Mapping[Path, str]) -> list[dict[str, Any]]:
+    """Every program, with the shapes of its example, on meshes of that many ranks."""
     cases: list[dict[str, Any]] = []
-    for program in sorted(EXAMPLES.glob("*.mlir")):
-        axes = bind_mesh(function(program), {}).axes
+    for path, example in programs.items():
+        axes = bind_mesh(function(path), {}).axes
         sizes = [[processes]] if len(axes) == 1 else [[1, processes], [processes, 1]]
         cases += [
-            {
-                "program": str(program),
-                "mesh": dict(zip(axes, size, strict=True)),
-                "shapes": shapes,
-            }
+            {"program": str(path), "mesh": dict(zip(axes, size, strict=True)), "shapes": shapes}
             for size in sizes
-            for shapes in SHAPES[program.stem]
+            for shapes in SHAPES[example]
         ]
     return cases
+
+
+def written(scheduled: Scheduled, folder: Path) -> dict[Path, str]:
+    """Files of what the schedules make of the examples, and the example of each."""
+    found: dict[Path, str] = {}
+    for example in SHAPES:
+        for name, program in scheduled(example).items():
+            path = folder / f"{example}.{name}.mlir"
+            path.write_text(str(program))
+            found[path] = example
+    return found
 
 
 @cache
@@ -59,8 +75,13 @@ def function(path: Path) -> FuncOp:
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3, 5])
-def test_processes_compute_what_one_process_computes(processes: int, tmp_path: Path) -> None:
-    cases = plan(processes)
+def test_processes_compute_what_one_process_computes(
+    processes: int, scheduled: Scheduled, tmp_path: Path
+) -> None:
+    programs = {path: path.stem for path in sorted(EXAMPLES.glob("*.mlir"))}
+    if processes == 3:
+        programs |= written(scheduled, tmp_path)
+    cases = plan(processes, programs)
     (tmp_path / "plan.json").write_text(json.dumps(cases))
     done = subprocess.run(
         [
