@@ -39,7 +39,15 @@ def segment_reduce(
 
 
 def segment_broadcast(values: Array, offsets: Array, start: int, size: int) -> Array:
-    """The segment's value for each element of the block; 0 for elements of no segment."""
+    """The segment's value for each element of the block; 0 for elements of no segment.
+
+    Raises `ArithmeticRefused` unless there is one value a segment.
+    """
+    if values.size != offsets.size - 1:
+        raise ArithmeticRefused(
+            f"needs {offsets.size - 1} values, one a segment, not {values.size}: {offsets.size} offsets bound "
+            f"{offsets.size - 1} segments"
+        )
     bounds = np.clip(offsets, start, start + size) - start
     spread = np.zeros(size, values.dtype)
     spread[bounds[0] : bounds[-1]] = np.repeat(values, np.diff(bounds))

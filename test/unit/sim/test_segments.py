@@ -59,3 +59,8 @@ def test_there_is_an_offset() -> None:
     with pytest.raises(ArithmeticRefused, match="at least one offset"):
         check_offsets(np.zeros(0, np.int64), 5)
     assert segment_reduce(np.ones(5, F32), np.array([2]), Kind.SUM, 0, F32, F32).shape == (0,)
+
+
+def test_there_is_a_value_for_each_segment() -> None:
+    with pytest.raises(ArithmeticRefused, match="needs 2 values, one a segment, not 3"):
+        segment_broadcast(np.ones(3, F32), np.array([0, 2, 4]), 0, 4)
