@@ -46,6 +46,12 @@ def get_tensor() -> Dialect:
     return Tensor
 
 
+def get_transform() -> Dialect:
+    from coconet_ir.dialects.transform import Transform
+
+    return Transform
+
+
 OWN: dict[str, Callable[[], Dialect]] = {
     "layout": get_layout,
     "coll": get_coll,
@@ -55,5 +61,11 @@ OWN: dict[str, Callable[[], Dialect]] = {
 
 
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
-    """Our dialects, and those of upstream that our tools replace by extended ones."""
-    return {**OWN, "arith": get_arith, "math": get_math, "tensor": get_tensor}
+    """Our dialects, and those of upstream that our tools extend."""
+    return {
+        **OWN,
+        "arith": get_arith,
+        "math": get_math,
+        "tensor": get_tensor,
+        "transform": get_transform,
+    }
