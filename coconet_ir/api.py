@@ -17,6 +17,7 @@ either into the lines that the tools print. `custom` raises `RuleError` for a ru
 from __future__ import annotations
 
 from coconet_ir.analysis.customs import custom
+from coconet_ir.analysis.totals import Totals
 from coconet_ir.diagnostics import diagnose, render
 from coconet_ir.program import Handle, Program, Schedule
 from coconet_ir.schedule.remarks import Remark, collect
@@ -33,6 +34,7 @@ __all__ = [
     "Program",
     "Remark",
     "Schedule",
+    "Totals",
     "collect",
     "compare",
     "custom",

@@ -76,9 +76,10 @@ def check(module: ModuleOp) -> None:
     Raises `IRError`.
     """
     from coconet_ir.analysis.dominance import check_dominance
-    from coconet_ir.analysis.verifier import unknown_axis, verify_program
+    from coconet_ir.analysis.verifier import check_ends, unknown_axis, verify_program
 
     check_dominance(module)  # first: xDSL finds some of its errors too, and says less
+    check_ends(module)
     try:
         module.verify()
     except VerifyException as error:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypeVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, TypeVar, overload
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -21,6 +22,8 @@ from xdsl.dialects.transform import NamedSequenceOp
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from coconet_ir.analysis.rules import is_uninferred
+from coconet_ir.analysis.totals import Totals, totals
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.transform import (
     CONSUMING,
@@ -35,10 +38,10 @@ from coconet_ir.dialects.transform import (
     SliceStateOp,
     SplitOp,
     Step,
-    option_attribute,
 )
 from coconet_ir.files import output_file
 from coconet_ir.frontend import (
+    check,
     make_context,
     parse_program,
     read_source,
@@ -46,16 +49,19 @@ from coconet_ir.frontend import (
     source_name,
 )
 from coconet_ir.passes.infer import InferPass
-from coconet_ir.schedule.apply import Application
+from coconet_ir.schedule.apply import apply_sequence, check_steps, perform_steps
 from coconet_ir.schedule.remarks import Remark, collect, emit
+from coconet_ir.schedule.rewriting import check_ready
 from coconet_ir.schedule.script import (
     alone,
     check_handles,
+    check_overwritten,
     load_sequence,
     new_sequence,
     parse_sequence,
     steps,
 )
+from coconet_ir.schedule.selection import functions
 from coconet_ir.sim import inputs
 from coconet_ir.sim.binding import Input, bind_mesh, the_function
 from coconet_ir.sim.executor import Outcome, run
@@ -84,6 +90,10 @@ class Program:
         """The text, as `coconet-opt` prints it."""
         return print_module(self.module)
 
+    def __repr__(self) -> str:
+        names = ", ".join(f"@{func.sym_name.data}" for func in functions(self.module, None))
+        return f"<program of {names or 'no function'}>"
+
     def function(self, name: str | None = None) -> FuncOp:
         """The function of that name, or the only one. Raises `IRError` when there is none."""
         return the_function(self.module, name)
@@ -98,7 +108,7 @@ class Program:
         return Program(module)
 
     def schedule(self, name: str = "main") -> Schedule:
-        """A schedule without steps for this program."""
+        """A schedule without steps for this program. Raises `IRError` for a name that `FILE:name` cannot select."""
         return Schedule(self, new_sequence(name))
 
     def load_schedule(self, reference: str) -> Schedule:
@@ -125,9 +135,10 @@ class Program:
     ) -> dict[str, Input]:
         """Inputs for `run`: those `given`, the others at random, as `coconet-run` makes them.
 
-        `mesh` gives sizes of axes, `shapes` global shapes of arguments with None for what is open. Raises `IRError`.
+        `mesh` gives sizes of axes, `shapes` global shapes of arguments with None for what is open. A program that is
+        not inferred yet is inferred first. Raises `IRError`.
         """
-        chosen = self.function(func)
+        chosen = self._inferred().function(func)
         return inputs.generate(chosen, bind_mesh(chosen, mesh), given or {}, shapes or {}, seed)
 
     def run(
@@ -142,20 +153,57 @@ class Program:
 
         `mesh` gives sizes of axes in place of those in the text, `inputs` every argument by name, tensors as global
         arrays, with one leading dimension for each axis on which they are local, in mesh order. `exact` computes
-        every float as f64. Raises `IRError` for inputs that do not fit.
+        every float as f64. A program that is not inferred yet is inferred first. Raises `IRError` for inputs that do
+        not fit.
         """
-        return run(self.function(func), mesh, inputs, exact=exact)
+        return run(self._inferred().function(func), mesh, inputs, exact=exact)
+
+    def totals(self, func: str | None = None) -> Totals:
+        """What a rank sends and keeps in a function, the only one unless named, and its launches.
+
+        Raises `IRError` for a function that is not inferred yet.
+        """
+        chosen = self.function(func)
+        check_ready(chosen)
+        return totals(chosen)
+
+    def explain(self, op: str | None = None, *, arg: str | None = None, steps: bool = False) -> str:
+        """What each rewrite would do with an operation or with an argument, as `coconet-opt --explain` prints it.
+
+        `steps` gives those that apply as steps of a schedule. Raises `IRError` unless one of both is named, and the
+        program has it.
+        """
+        from coconet_ir.schedule.explain import explain
+
+        if op is not None and arg is None:
+            return explain(make_context(), self.module, "op", op, steps=steps)
+        if arg is not None and op is None:
+            return explain(make_context(), self.module, "arg", arg, steps=steps)
+        raise IRError("explain takes either an operation or arg=")
+
+    def dependences(self) -> str:
+        """What waits for what, in Graphviz's language, as `coconet-opt --show-dependences` prints it."""
+        from coconet_ir.analysis.graphviz import to_dot
+
+        return to_dot(self.module)
+
+    def _inferred(self) -> Program:
+        uninferred = any(map(is_uninferred, functions(self.module, None)))
+        return self.infer() if uninferred else self
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Handle:
     """What a step of a schedule named or made: at most one operation of each function."""
 
-    schedule: Schedule = field(repr=False)
-    value: SSAValue = field(repr=False)
+    schedule: Schedule
+    value: SSAValue
 
     def __str__(self) -> str:
         return f"%{self.value.name_hint or ''}"
+
+    def __repr__(self) -> str:
+        return f"<handle {self} of {self.schedule!r}>"
 
 
 StepT = TypeVar("StepT", bound=Step)
@@ -178,20 +226,40 @@ class Schedule:
         self._sequence = sequence
         self._text = alone(sequence)
         with self._recorded(()):
-            self._application = self._applied()
+            self._application = apply_sequence(program.module.clone(), sequence)
+        self._is_checked = True
 
     def __str__(self) -> str:
         """The file that `coconet-opt --schedule` applies."""
         return print_module(self._text)
 
+    def __repr__(self) -> str:
+        count = sum(1 for _ in steps(self._sequence))
+        return f"<schedule '{self._sequence.sym_name.data}' of {count} step(s)>"
+
     def save(self, path: str) -> None:
-        """Write the text to a file. Raises `IRError` when it cannot be written."""
+        """Write the text to a file.
+
+        Raises `IRError` when it cannot be written, and for a file that holds anything but a schedule of this name.
+        """
+        if Path(path).is_file():
+            check_overwritten(path, self._sequence.sym_name.data)
         with output_file(path) as file:
             file.write(str(self).encode())
 
     @property
     def program(self) -> Program:
-        """The rewritten program as it stands now."""
+        """The rewritten program as it stands now.
+
+        Raises `IRError` when a step left it invalid, which is a defect of that step.
+        """
+        if not self._is_checked:
+            try:
+                check(self._application.module)
+            except IRError:
+                check_steps(self._baseline.module.clone(), list(steps(self._sequence)))
+                raise
+            self._is_checked = True
         return Program(self._application.module.clone())
 
     @property
@@ -239,10 +307,11 @@ class Schedule:
         return part, gather
 
     def reorder(
-        self, op: Selector, *, ops: Sequence[str] | None = None, allow_more_bytes: bool = False
+        self, op: Selector, *, ops: Sequence[Selector] | None = None, allow_more_bytes: bool = False
     ) -> None:
         """Move an all_gather or broadcast below its readers, as `coconet-reorder` does."""
-        self._step(ReorderOp, op, ops=ops, allow_more_bytes=allow_more_bytes)
+        names = [self._name(one) for one in ops] if isinstance(ops, list | tuple) else ops
+        self._step(ReorderOp, op, ops=names, allow_more_bytes=allow_more_bytes)
 
     def slice_state(self, *args: str, func: str | None = None) -> None:
         """Keep arguments, by default those marked as state, in slices, as `coconet-slice-state` does."""
@@ -263,46 +332,70 @@ class Schedule:
         """Let stages work at once, as `coconet-overlap` does; a handle to what holds them."""
         return self._step(OverlapOp, *ops, dim=dim, chunks=chunks, named=named, between=between)[0]
 
-    def combine(self, *ops: Selector, named: str | None = None) -> Handle:
-        """Launch collectives as one, as `coconet-combine` does; a handle to the group."""
-        return self._step(CombineOp, *ops, named=named)[0]
+    @overload
+    def combine(self, *, func: str | None = None) -> None: ...
 
-    def inline(self, op: Selector) -> None:
-        """Put the operations of a region in its place, as `coconet-inline-schedule` does."""
-        self._step(InlineOp, op)
+    @overload
+    def combine(self, op: Selector, /, *ops: Selector, named: str | None = None) -> Handle: ...
 
-    def _applied(self) -> Application:
-        """The program with all steps applied."""
-        application = Application(self._baseline.module.clone())
-        for step in steps(self._sequence):
-            application.perform(step)
-        return application
+    def combine(
+        self, *ops: Selector, named: str | None = None, func: str | None = None
+    ) -> Handle | None:
+        """Launch collectives as one, as `coconet-combine` does; a handle to the group.
+
+        Without any, all that can be are combined, in one function or in all.
+        """
+        found = self._step(CombineOp, *ops, named=named, func=func)
+        return found[0] if found else None
+
+    def inline(self, op: Selector | None = None, *, func: str | None = None) -> None:
+        """Put the operations of a region in its place, as `coconet-inline-schedule` does.
+
+        Without one, of all regions, in one function or in all.
+        """
+        self._step(InlineOp, *(() if op is None else (op,)), func=func)
 
     def _step(self, kind: type[Step], *targets: Selector, **options: object) -> tuple[Handle, ...]:
         """Take a step on operations, or without any on the program."""
-        given = {name: v for name, v in options.items() if v is not None and v is not False}
+        if not targets and kind in (FuseOp, OverlapOp):
+            raise IRError(f"{kind.word()} takes at least one operation, by its name or a handle")
         with self._all_or_nothing():
             handles = [self._value(target) for target in targets]
-            step = self._new(kind, handles, given)
+            step = self._new(kind, handles, options)
             self._append(step)
         return tuple(Handle(self, result) for result in step.results)
 
     def _value(self, target: Selector) -> SSAValue:
+        return self._find(target, None) if isinstance(target, str) else self._own(target).value
+
+    def _name(self, target: Selector) -> str:
+        """The name of an operation, for an option that takes names."""
         if isinstance(target, str):
-            return self._find(target, None)
+            return target
+        if (name := self._application.name(self._own(target).value)) is None:
+            raise IRError(f"handle {target} stands for nothing of one name: give the name")
+        return name
+
+    def _own(self, target: object) -> Handle:
+        """What is no name must be a handle of this schedule."""
+        if not isinstance(target, Handle):
+            raise IRError(
+                f"takes operations one by one, each by its name or a handle, not {target!r}"
+            )
         if target.schedule is not self:
             raise IRError(f"handle {target} belongs to another schedule")
-        return target.value
+        return target
 
     def _find(self, name: str, func: str | None) -> SSAValue:
         """The handle of what has this name: of an earlier step, or of one that names it here."""
-        options = {"op": name} if func is None else {"op": name, "func": func}
-        step = self._new(NamedOp, (), options)
+        step = self._new(NamedOp, (), {"op": name, "func": func})
         found = self._application.find(step)
         for handle, targets in self._application.handles.items():
-            consumed = any(isinstance(use.operation, CONSUMING) for use in handle.uses)
-            if targets.keys() == found.keys() and not consumed:
-                if all(targets[func].op is target.op for func, target in found.items()):
+            if targets.keys() == found.keys() and all(
+                targets[func].op is target.op for func, target in found.items()
+            ):
+                if not any(isinstance(use.operation, CONSUMING) for use in handle.uses):
+                    step.erase()
                     return handle
         self._append(step)
         return step.result
@@ -311,15 +404,13 @@ class Schedule:
         self, kind: type[StepT], handles: Sequence[SSAValue], options: Mapping[str, object]
     ) -> StepT:
         """A step on handles, or without any on the program, that stands nowhere yet. Raises `IRError`."""
-        step = kind.create(
-            operands=handles or self._sequence.body.block.args,
-            result_types=[HANDLE] * len(kind.get_irdl_definition().results),
-        )
+        operands = handles or self._sequence.body.block.args
+        step = kind.create(operands=operands, result_types=[HANDLE] * kind.count_results(operands))
         try:
-            for name, value in options.items():
-                step.properties[name] = option_attribute(value)
+            step.properties.update(kind.given(options))
             step.verify()
         except VerifyException as error:
+            step.erase()  # or the handles could not be taken back, which it uses
             raise IRError(str(error), step) from None
         return step
 
@@ -328,6 +419,7 @@ class Schedule:
         if (last := block.last_op) is not None:
             block.insert_op_before(step, last)
         check_handles(self._sequence)
+        self._is_checked = False
         self._application.perform(step)
         for result in step.results:
             names = {target.name for target in self._application.handles[result].values()}
@@ -337,17 +429,21 @@ class Schedule:
     @contextmanager
     def _all_or_nothing(self) -> Generator[None]:
         """Take back the steps that were added inside the block when it raises."""
-        before = list(steps(self._sequence))
+        before = set(steps(self._sequence))
         try:
             with self._recorded(self._remarks):
                 yield
         except BaseException:
-            for step in reversed(list(steps(self._sequence))):
-                if step not in before:
-                    step.detach()
-                    step.erase()
-            with collect():
-                self._application = self._applied()
+            added = [step for step in steps(self._sequence) if step not in before]
+            for step in reversed(added):
+                for result in step.results:
+                    self._application.handles.pop(result, None)
+                step.detach()
+                step.erase()
+            if not all(isinstance(step, NamedOp) for step in added):
+                baseline = self._baseline.module.clone()
+                with collect():
+                    self._application = perform_steps(baseline, steps(self._sequence))
             raise
 
     @contextmanager

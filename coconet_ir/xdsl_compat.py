@@ -247,7 +247,7 @@ class LocatedParser(Parser):
             self._op_names.append(op_type.name)
             return op_type
         known = [op.name for op in self.ctx.loaded_ops] if len(name) < 100 else []
-        hint = "".join(f"; did you mean '{n}'?" for n in get_close_matches(name, known, n=1))
+        hint = "".join(f"; did you mean '{n}'?" for n in _meant(name, known))
         self.raise_error(f"operation '{name}' is not registered{hint}", self._just_parsed(name))
 
     def _parse_block(self) -> Block:
@@ -314,6 +314,19 @@ class LocatedParser(Parser):
         self._aliases_seen += self._alias_sizes.get(alias, 0)
         return super()._parse_extended_type_or_attribute(attr_or_dialect_name, is_type)
 
+    def parse_optional_dictionary_attr_dict(self) -> dict[str, Attribute]:
+        found: dict[str, Attribute] = {}
+
+        def entry() -> None:
+            span = self._current_token.span
+            name, attribute = self._parse_attribute_entry()
+            if name in found:  # stock xDSL points at the token behind the dictionary
+                self.raise_error(f"'{name}' is given twice", span)
+            found[name] = attribute
+
+        self.parse_optional_comma_separated_list(self.Delimiter.BRACES, entry)
+        return found
+
     def parse_optional_symbol_name(self) -> StringAttr | None:
         return self._guarded(super().parse_optional_symbol_name)
 
@@ -376,6 +389,27 @@ class LocatedParser(Parser):
 
     def _parse_external_resources(self) -> NoReturn:
         self.raise_error("external resources are not supported, only dialect resources")
+
+
+def _meant(name: str, known: Sequence[str]) -> Sequence[str]:
+    """The operation that an unknown name stands for, if there is one that is like it."""
+    name = _INSTEAD.get(name, name)
+    if name.startswith("transform.") and name not in known:
+        step = f"transform.coconet.{name.rpartition('.')[2]}"
+        steps = [one for one in known if one.startswith("transform.coconet.")]
+        if close := get_close_matches(step, steps, n=1, cutoff=0.9):
+            return close
+    return [name] if name in known else get_close_matches(name, known, n=1)
+
+
+_INSTEAD = {
+    "transform.match": "transform.coconet.named",
+    "transform.coconet.match": "transform.coconet.named",
+    "transform.coconet.slice_argument": "transform.coconet.slice",
+    "transform.coconet.inline_schedule": "transform.coconet.inline",
+    "transform.inline_schedule": "transform.coconet.inline",
+}
+"""What steps might be called by those who know MLIR, the passes or the calls in Python."""
 
 
 class AliasPrinter(Printer):

@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Any, NoReturn, Self, cast
 
 from typing_extensions import TypeVar
 from xdsl.dialects import transform
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.dialects.transform import AnyOpType
-from xdsl.ir import Attribute, Dialect
+from xdsl.ir import Attribute, BlockArgument, Dialect, SSAValue
 from xdsl.irdl import (
     AttrConstraint,
     IntConstraint,
@@ -24,6 +24,7 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_prop_def,
+    opt_result_def,
     prop_def,
     result_def,
     var_operand_def,
@@ -49,6 +50,8 @@ class Option(AttrConstraint[Attribute]):
     option: str
     takes: str
     fits: Callable[[Attribute], bool]
+    called: str | None = None
+    """What it takes in Python, where that differs."""
 
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if not self.fits(attr):
@@ -77,7 +80,8 @@ def _names(option: str) -> Option:
 
 
 def _flag(option: str) -> Option:
-    return Option(option, "no value: write it alone, or leave it out", lambda a: a == UnitAttr())
+    takes = "no value: write it alone, or leave it out"
+    return Option(option, takes, lambda attr: attr == UnitAttr(), "True or False")
 
 
 def _word(option: str, *words: str) -> Option:
@@ -115,7 +119,7 @@ def option_attribute(value: object) -> Attribute:
     match value:
         case True:
             return UnitAttr()
-        case int():
+        case int() if value is not False:
             return IntegerAttr(value, i64)
         case str():
             return StringAttr(value)
@@ -125,6 +129,14 @@ def option_attribute(value: object) -> Attribute:
             raise TypeError(
                 f"an option takes numbers, texts, lists of these or True, not {value!r}"
             )
+
+
+def _spelled(value: object) -> str:
+    """A value from Python in a message, texts as schedules have them."""
+    try:
+        return repr(value) if isinstance(value, bool) else _shown(option_attribute(value))
+    except (TypeError, VerifyException):
+        return repr(value)
 
 
 def _shown(attr: Attribute) -> str:
@@ -147,16 +159,49 @@ class Step(IRDLOperation, ABC):
         """The options that are given, as Python values."""
         return {name: option_value(attr) for name, attr in self.properties.items()}
 
-    @property
-    def word(self) -> str:
+    @classmethod
+    def word(cls) -> str:
         """What the step does, in a word: `split`."""
-        return self.name.removeprefix(PREFIX)
+        return cls.name.removeprefix(PREFIX)
+
+    @property
+    def is_on_program(self) -> bool:
+        """Whether the operand is the program, the argument of the schedule, not handles to operations."""
+        return any(isinstance(operand, BlockArgument) for operand in self.operands)
+
+    @classmethod
+    def given(cls, options: Mapping[str, object]) -> dict[str, Attribute]:
+        """The properties for options in Python, of which None, and False for a flag, say nothing.
+
+        Raises `VerifyException` for a value that an option does not take.
+        """
+        found: dict[str, Attribute] = {}
+        for name, value in options.items():
+            constraint = cast(Option, cls.get_irdl_definition().properties[name].constr)
+            if value is None or (value is False and constraint.fits(UnitAttr())):
+                continue
+            try:
+                attribute = option_attribute(value)
+            except (TypeError, VerifyException):  # of another kind, or a number beyond i64
+                attribute = None
+            if attribute is None or not constraint.fits(attribute):
+                takes = constraint.called or constraint.takes
+                raise VerifyException(f"option '{name}' takes {takes}, not {_spelled(value)}")
+            found[name] = attribute
+        return found
+
+    @classmethod
+    def count_results(cls, operands: Sequence[SSAValue]) -> int:
+        """How many handles the step gives for these operands."""
+        return len(cls.get_irdl_definition().results)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        handles = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_unresolved_operand
-        )
+        if (first := parser.parse_optional_unresolved_operand()) is None:
+            _fail_behind(parser, cls.name, f"expected a handle, as in {cls.name} %a")
+        handles = [first]
+        while parser.parse_optional_punctuation(",") is not None:
+            handles.append(parser.parse_unresolved_operand())
         named = parser.parse_str_literal() if parser.parse_optional_keyword("as") else None
         return cls._with_options(parser, handles, "named", named)
 
@@ -172,12 +217,27 @@ class Step(IRDLOperation, ABC):
                 parser.raise_error(f"option '{option}' is given twice", position)
             given = {option: StringAttr(value), **given}
         known = definition.properties
+        cls._check_end(parser)
+        operands = [parser.resolve_operand(handle, HANDLE) for handle in handles]
         return cls.create(
-            operands=[parser.resolve_operand(handle, HANDLE) for handle in handles],
-            result_types=[HANDLE] * len(definition.results),
+            operands=operands,
+            result_types=[HANDLE] * cls.count_results(operands),
             properties={name: attr for name, attr in given.items() if name in known},
             attributes={name: attr for name, attr in given.items() if name not in known},
         )
+
+    @classmethod
+    def _check_end(cls, parser: Parser) -> None:
+        """Say what is wrong with what stands behind a step where others would stand."""
+        position = parser.pos
+        if parser.parse_optional_punctuation("(") is not None:
+            parser.raise_error("options stand in braces: {dim = 0}", position, position + 1)
+        if parser.parse_optional_punctuation(":") is not None:
+            parser.raise_error("handles have one type, which is left out", position, position + 1)
+        for name in cls.get_irdl_definition().properties:
+            if parser.parse_optional_keyword(name) is not None:
+                end = position + len(name)
+                parser.raise_error(f"options stand in braces: {{{name}}}", position, end)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -206,6 +266,14 @@ class Step(IRDLOperation, ABC):
                 raise VerifyException(f"has no option '{name}'; it has {known}")
 
 
+def _fail_behind(parser: Parser, text: str, message: str) -> NoReturn:
+    """Raise `ParseError` at `text`, which was just parsed: what should follow may be missing at the end of a line."""
+    start = parser.lexer.input.content.rfind(text, 0, parser.pos)
+    if start < 0:  # written in another way
+        parser.raise_error(message)
+    parser.raise_error(message, start, start + len(text))
+
+
 def _print_option(printer: Printer, name: str, attr: Attribute) -> None:
     printer.print_identifier_or_string_literal(name)
     if attr != UnitAttr():
@@ -228,7 +296,10 @@ class NamedOp(Step):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         op = parser.parse_str_literal()
-        parser.parse_keyword("in")
+        if parser.parse_optional_keyword("in") is None:
+            _fail_behind(
+                parser, f'"{op}"', f'expected the program behind the name: "{op}" in %program'
+            )
         return cls._with_options(parser, [parser.parse_unresolved_operand()], "op", op)
 
     def print(self, printer: Printer) -> None:
@@ -267,7 +338,7 @@ class SliceOp(Step):
     name = "transform.coconet.slice"
 
     target = operand_def(HANDLE)
-    over = prop_def(_names("over"))
+    over = opt_prop_def(_names("over"))
     arg = opt_prop_def(_name("arg"))
     dim = opt_prop_def(_number("dim"))
     unit = opt_prop_def(_number("unit"))
@@ -277,6 +348,8 @@ class SliceOp(Step):
 
     def verify_(self) -> None:
         super().verify_()
+        if self.over is None:
+            raise VerifyException('needs the option over, the axes to slice over: over = ["dp"]')
         if self.func is not None and self.arg is None:
             raise VerifyException(
                 "option 'func' goes with 'arg': handles stand for operations of their functions"
@@ -312,7 +385,6 @@ class RegionStep(Step, ABC):
 
     targets = var_operand_def(HANDLE)
     named = opt_prop_def(_name("named"))
-    region = result_def(HANDLE)
 
 
 @irdl_op_definition
@@ -324,6 +396,7 @@ class FuseOp(RegionStep):
     name = "transform.coconet.fuse"
 
     between = opt_prop_def(_flag("between"))
+    region = result_def(HANDLE)
 
 
 @irdl_op_definition
@@ -337,24 +410,58 @@ class OverlapOp(RegionStep):
     dim = opt_prop_def(_number("dim"))
     chunks = opt_prop_def(_number("chunks"))
     between = opt_prop_def(_flag("between"))
+    region = result_def(HANDLE)
 
 
 @irdl_op_definition
 class CombineOp(RegionStep):
     """`%g = transform.coconet.combine %a, %b as "g"`: what `coconet-combine` does; the result stands for the
-    `coll.group`, and `%a` and `%b` for nothing any more.
+    `coll.group`, and `%a` and `%b` for nothing any more. `combine %program` combines all that can be and gives no
+    handle; with `{func = "f"}` in one function.
     """
 
     name = "transform.coconet.combine"
 
+    func = opt_prop_def(_name("func"))
+    region = opt_result_def(HANDLE)
+
+    @classmethod
+    def count_results(cls, operands: Sequence[SSAValue]) -> int:
+        return 0 if any(isinstance(operand, BlockArgument) for operand in operands) else 1
+
+    def verify_(self) -> None:
+        super().verify_()
+        if len(self.results) != self.count_results(self.operands):
+            raise VerifyException(
+                "gives a handle to the group of what it takes, and none where it takes the program"
+            )
+        if self.is_on_program and self.named is not None:
+            raise VerifyException("makes any number of groups: leave the name out")
+        _check_func(self)
+
 
 @irdl_op_definition
 class InlineOp(Step):
-    """`transform.coconet.inline %f`: what `coconet-inline-schedule` does; the handle stands for nothing any more."""
+    """`transform.coconet.inline %f`: what `coconet-inline-schedule` does; the handle stands for nothing any more.
+    `inline %program` inlines all regions; with `{func = "f"}` those of one function.
+    """
 
     name = "transform.coconet.inline"
 
     target = operand_def(HANDLE)
+    func = opt_prop_def(_name("func"))
+
+    def verify_(self) -> None:
+        super().verify_()
+        _check_func(self)
+
+
+def _check_func(step: CombineOp | InlineOp) -> None:
+    """Raise `VerifyException` for a function that is named beside handles."""
+    if step.func is not None and not step.is_on_program:
+        raise VerifyException(
+            "option 'func' goes with the program: handles stand for operations of their functions"
+        )
 
 
 STEPS: tuple[type[Step], ...] = (
@@ -371,7 +478,7 @@ STEPS: tuple[type[Step], ...] = (
 """What a schedule is made of."""
 
 CONSUMING = (SplitOp, ReorderOp, FuseOp, OverlapOp, CombineOp, InlineOp)
-"""The steps whose handles stand for nothing any more."""
+"""The steps whose handles to operations stand for nothing any more."""
 
 Transform = Dialect(
     "transform",

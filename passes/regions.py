@@ -41,15 +41,26 @@ def taken_in(
     members: Collection[Operation],
     absorbs: Callable[[Operation], bool] = lambda op: isinstance(op, FREE),
 ) -> set[Operation]:
-    """The members, what lies on paths between them, and of what only they read the tensors that `absorbs` takes."""
+    """The members, what lies on paths between them, and of what only they read the tensors that `absorbs` takes.
+
+    What an update waits for from which a path leads back to them stays outside.
+    """
     found = {*members, *dependences.between(members)}
+    above: set[Operation] = set()
+    """Operations outside that a member waits for."""
     for op in reversed(dependences.order):
-        if op not in found and op.results and as_tensor(op.results[0].type) and absorbs(op):
-            readers = {
-                dependences.top(use.operation) for result in op.results for use in result.uses
-            }
-            if readers and readers <= found:
+        if op in found:
+            continue
+        waiting = set(dependences.graph.successors(op))
+        if waiting.isdisjoint(found) and waiting.isdisjoint(above):
+            continue
+        result = op.results[0] if op.results else None
+        if result is not None and as_tensor(result.type) and absorbs(op):
+            readers = {dependences.top(use.operation) for r in op.results for use in r.uses}
+            if readers and readers <= found and (waiting - found).isdisjoint(above):
                 found.add(op)
+                continue
+        above.add(op)
     return found
 
 

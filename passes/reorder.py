@@ -51,7 +51,7 @@ class ReorderPass(ModulePass):
             return declined("reorder", target, refused)
         if not self.allow_more_bytes and not at_most(plan.bytes_after, plan.bytes_before):
             plan.discard()
-            return declined("reorder", target, _more_bytes(plan))
+            return declined("reorder", target, _more_bytes(plan, self.ops))
         remark = applied("reorder", target, _summary(target, plan))
         perform(func, plan)
         return remark
@@ -69,12 +69,18 @@ def reorder(
     return rewrite_in(func, op, ReorderPass(op, ops, allow_more_bytes).rewrite)
 
 
-def _more_bytes(plan: Movement) -> Refused:
+def _more_bytes(plan: Movement, ops: tuple[str, ...]) -> Refused:
+    """Why a plan is declined for its bytes, and what would lift that where `ops` name what moves."""
+    lift = ""
+    if ops:
+        lift = "name others with ops= too, or none, so that all move that can; "
+    elif len(plan.moved) > 1:
+        lift = "name with ops= what shall move; "
     return Refused(
         Reason.MORE_BYTES,
         f"a rank would send {show(plan.bytes_after)} bytes instead of {show(plan.bytes_before)}, which may be "
-        "more: name fewer operations with ops=, mark state that nobody needs whole, or allow it with "
-        "allow-more-bytes=true",
+        f"more: {lift}mark state that nobody needs whole; or allow it (allow-more-bytes=true, in a schedule "
+        "allow_more_bytes)",
     )
 
 

@@ -109,16 +109,17 @@ class SlicePass(ModulePass):
         if len(set(self.over)) != len(self.over):
             raise IRError(f"over={','.join(self.over)} names an axis twice", place)
         check_axes(func, self.over, place)
+        location = location_of(place if isinstance(value, OpResult) else value)
         try:
             self._check(value, rank)
         except Refused as refused:
-            return Remark("slice", label, location_of(place), refused.message, refused.reason)
+            return Remark("slice", label, location, refused.message, refused.reason)
         part, gather = self._slice(func, value, list(readers))
         message = (
             f"its readers now read all_gather '{gather.output.name_hint}' of slice "
             f"'{part.output.name_hint}' over {axes_text(self.over)} on dimension {self.dim}"
         )
-        return Remark("slice", label, location_of(place), message, made=(part, gather))
+        return Remark("slice", label, location, message, made=(part, gather))
 
     def _check(self, value: SSAValue, rank: int) -> None:
         """Raise `Refused` when the value cannot be sliced so."""

@@ -67,8 +67,12 @@ class SliceStatePass(ModulePass):
         try:
             plan = _plan(func, argument, name)
         except Refused as refused:
-            return Remark("slice-state", name, location_of(func), refused.message, refused.reason)
-        return Remark("slice-state", name, location_of(func), _perform(func, argument, name, plan))
+            return Remark(
+                "slice-state", name, location_of(argument), refused.message, refused.reason
+            )
+        return Remark(
+            "slice-state", name, location_of(argument), _perform(func, argument, name, plan)
+        )
 
 
 def slice_state(func: FuncOp, args: Sequence[str] = ()) -> list[Remark]:

@@ -42,8 +42,8 @@ class SplitPass(ModulePass):
     """Split the all_reduce named `op`. Reads and leaves the distributed level.
 
     `dim` is the dimension to cut (default: among those that no axis cuts yet the largest, `?` counting as
-    largest), in units of `unit` elements. `axes`, a proper subset of the collective's, gives reduce_scatter over
-    them, all_reduce over the rest and all_gather. `into=reduce-broadcast` goes through the rank at `root`.
+    largest), in units of `unit` elements. `axes`, some of the collective's, gives reduce_scatter over them, all_reduce
+    over the rest and all_gather; all of them are as none. `into=reduce-broadcast` goes through the rank at `root`.
     """
 
     name = "coconet-split"

@@ -23,6 +23,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add = parser.add_mutually_exclusive_group().add_argument
     help = "print instead what each rewrite would do with an operation or argument"
     add("--explain", type=_selector, metavar="op=NAME|arg=NAME", help=help)
+    # No further thing to print, so no member of the group.
+    parser.add_argument(
+        "--steps",
+        action="store_true",
+        help="with --explain: those that apply, as steps of a schedule",
+    )
     help = "print instead the dependence graph, in Graphviz's language"
     names = ("--show-dependences", "--show-dependences=dot")
     add(*names, action="store_const", dest="show_dependences", const="dot", help=help)
@@ -42,6 +48,8 @@ def _selector(text: str) -> tuple[str, str]:
 
 def check_flags(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Refuse flags that have no effect on what is printed instead."""
+    if options.steps and options.explain is None:
+        parser.error("argument --steps: goes with --explain")
     given = next((f for f in _PRINTED if getattr(options, f) is not None), None)
     if given is None:
         return
@@ -59,33 +67,38 @@ def printed(ctx: Context, module: ModuleOp, options: argparse.Namespace) -> str 
     for flag, make in _PRINTED.items():
         if (value := getattr(options, flag)) is not None:
             require_program(module)
-            return make(ctx, module, value)
+            return make(ctx, module, value, options)
     return None
 
 
 # What these need is imported when it is asked for.
 
 
-def _explained(ctx: Context, module: ModuleOp, selector: tuple[str, str]) -> str:
+def _explained(
+    ctx: Context, module: ModuleOp, selector: tuple[str, str], options: argparse.Namespace
+) -> str:
     from coconet_ir.schedule.explain import explain
 
     option, name = selector
-    return explain(ctx, module, cast(Literal["op", "arg"], option), name)
+    option = cast(Literal["op", "arg"], option)
+    return explain(ctx, module, option, name, steps=options.steps)
 
 
-def _drawn(ctx: Context, module: ModuleOp, form: str) -> str:
+def _drawn(ctx: Context, module: ModuleOp, form: str, options: argparse.Namespace) -> str:
     from coconet_ir.analysis.graphviz import to_dot, to_svg
 
     dot = to_dot(module)
     return to_svg(dot) if form == "svg" else dot
 
 
-def _totals(ctx: Context, module: ModuleOp, flag: bool) -> str:
+def _totals(ctx: Context, module: ModuleOp, flag: bool, options: argparse.Namespace) -> str:
     from coconet_ir.analysis.totals import totals
+    from coconet_ir.schedule.rewriting import check_ready
     from coconet_ir.schedule.selection import functions
 
     lines: list[str] = []
     for func in functions(module, None):
+        check_ready(func)
         lines.append(f"@{func.sym_name.data}")
         lines += [f"  {word:18} {text}" for word, text in totals(func).rows()]
     return "".join(f"{line}\n" for line in lines)

@@ -31,6 +31,13 @@ _SPACE = re.compile(r'("[^"]*")|(?<=,)\s+|\A\s+|\s+\Z')
 _NEXT_OPTION = re.compile(r"\{[^{}]*(,)\s*[\w-]+\Z")
 """An option that a comma sets off from the one before it, up to its `=`."""
 
+_VALUE = re.compile(r'(?<![\w-])([\w-]+)=([^\s{}"=]*)')
+"""An option and its value without quotes."""
+
+_STRING = re.compile(r'"(?:\\.|[^"\\])*"')
+_OPTIONS = re.compile(r"([\w-]+)\{([^{}]*)\}")
+"""A pass and its options, once strings are taken out."""
+
 _HINTS = {
     "%": "names are written without %",
     ";": "commas separate passes, and spaces options",
@@ -62,7 +69,17 @@ def parse_passes(spec: str, available: Passes) -> tuple[ModulePass, ...]:
         raise IRError(f"pipeline '{spec}': {error.msg}") from None
     except ValueError as error:  # a number that Python refuses to convert
         raise IRError(f"pipeline '{spec[:80]}': {error}") from None
+    _check_options_once(spec)
     return tuple(_make_pass(one, available) for one in specs)
+
+
+def _check_options_once(spec: str) -> None:
+    """Raise `IRError` for an option that a pass is given twice: the parser would take the last."""
+    for name, options in _OPTIONS.findall(_STRING.sub("text", spec)):
+        names = [_dashed(re.split("[=,]", option)[0]) for option in options.split()]
+        for index, option in enumerate(names):
+            if option in names[:index]:
+                raise IRError(f"option '{option}' of pass '{name}' is given twice")
 
 
 def _syntax_error(spec: str, report: str) -> str:
@@ -80,10 +97,25 @@ def _syntax_error(spec: str, report: str) -> str:
         return f"unexpected end: {hint}"
     if spec[place] == "=" and (comma := _NEXT_OPTION.search(spec, 0, place)) is not None:
         place, hint = comma.start(1), "options are separated by spaces"
+    elif spec[place] not in _HINTS and (wrong := _value_problem(spec, place)) is not None:
+        place, hint = wrong
     before, character = spec[:place], spec[place]
     row, column = before.count("\n") + 1, place - before.rfind("\n")
     where = f"line {row}, column {column}" if "\n" in spec else f"column {column}"
     return f"unexpected '{character}' at {where}: {_HINTS.get(character, hint)}"
+
+
+def _value_problem(spec: str, place: int) -> tuple[int, str] | None:
+    """What is wrong with the value of an option at this place, and where it begins; None if that is not it."""
+    value = next((m for m in _VALUE.finditer(spec) if m.start(2) <= place <= m.end(2)), None)
+    if value is None:
+        return None
+    name, text = value.groups()
+    if not text:
+        return place, f"option '{name}' has no value"
+    if place == value.end(2) or spec[place] == ",":
+        return place, f"option '{name}' lacks a value between or behind commas"
+    return place, f'quote the value: {name}="{text}"'
 
 
 def _make_pass(spec: ArgSpec, available: Passes) -> ModulePass:
@@ -100,10 +132,7 @@ def _make_pass(spec: ArgSpec, available: Passes) -> ModulePass:
             option = f"option '{_dashed(name)}' of pass '{spec.name}'"
             raise IRError(f"{option} is out of range: {_shown(value)[:40]}")
         if not _fits(value, hints[name]):
-            option = f"option '{_dashed(name)}' of pass '{spec.name}'"
-            quoted = f'{_dashed(name)}="{_shown(value)}"'
-            fix = f" (quote it: {quoted})" if _fits((_shown(value),), hints[name]) else ""
-            raise IRError(f"{option} takes {describe(hints[name])}, not {_shown(value)}{fix}")
+            raise IRError(_misfit(spec.name, name, value, hints[name]))
     for name in sorted(pass_type.required_fields() - given.keys()):
         raise IRError(
             f"pass '{spec.name}' needs option '{_dashed(name)}' ({describe(hints[name])})"
@@ -112,6 +141,16 @@ def _make_pass(spec: ArgSpec, available: Passes) -> ModulePass:
         return pass_type.from_spec(spec)
     except ValueError as error:  # the pass checks its options itself
         raise IRError(f"pass '{spec.name}': {error}") from None
+
+
+def _misfit(pass_name: str, name: str, value: ParameterListType, hint: Any) -> str:
+    """What is said of a value that an option does not take."""
+    option, shown = f"option '{_dashed(name)}' of pass '{pass_name}'", _shown(value)
+    if len(value) > 1 and any(_fits((one,), hint) for one in value):
+        return f"{option} takes one value ({describe(hint)}), not several: {shown}"
+    quotes = len(value) == 1 and _fits((shown,), hint)
+    fix = f' (quote it: {_dashed(name)}="{shown}")' if quotes else ""
+    return f"{option} takes {describe(hint)}, not {shown}{fix}"
 
 
 def _option_types(pass_type: type[ModulePass]) -> dict[str, Any]:
@@ -136,7 +175,8 @@ def _dashed(name: str) -> str:
 
 
 def _choices(name: str, known: Sequence[str] | Passes, what: str) -> str:
-    close = get_close_matches(_dashed(name), list(known), n=1)
+    close = [one for one in known if one == f"coconet-{_dashed(name)}"]
+    close = close or get_close_matches(_dashed(name), list(known), n=1)
     guess = f"; did you mean '{close[0]}'?" if close else ""
     listed = ", ".join(sorted(known)) or "none"
     return f"{guess} ({what}: {listed})"

@@ -30,7 +30,8 @@ from coconet_ir.schedule.selection import label_of
 StageOp = MatmulOp | Conv2dOp | CollectiveOp | FusedOp
 """The operations that work at once in an overlap."""
 
-_LIFT = "overlap along another dimension, or leave it behind the overlap"
+_ELSEWHERE = "overlap along another dimension, or "
+_LIFT = f"{_ELSEWHERE}leave it behind the overlap"
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def check_overlap(members: Sequence[Operation], dim: int | None) -> Chunks:
     if result is None or not rank:
         raise Refused(
             Reason.ZERO_DIMENSIONAL,
-            f"'{label_of(first)}' makes no dimension that could be cut into chunks; {_LIFT}",
+            f"'{label_of(first)}' makes no dimension that could be cut into chunks; begin with another stage",
         )
     refusals: list[Refused] = []
     for chosen in range(rank) if dim is None else (dim,):
@@ -70,10 +71,12 @@ def check_overlap(members: Sequence[Operation], dim: int | None) -> Chunks:
         except Refused as refused:
             refusals.append(refused)
     last = refusals[-1]
-    if dim is not None:
+    if dim is not None and rank > 1:
         raise last
-    text = f"no dimension of '{label_of(first)}' works; of the last, {rank - 1}: {last.message}"
-    raise Refused(last.reason, text)
+    message = last.message.replace(_ELSEWHERE, "")  # there is none
+    if rank > 1:
+        message = f"no dimension of '{label_of(first)}' works; of the last, {rank - 1}: {message}"
+    raise Refused(last.reason, message)
 
 
 def _check_member(op: Operation) -> None:

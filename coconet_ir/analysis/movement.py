@@ -90,8 +90,13 @@ class Movement:
 
     @cached_property
     def updates(self) -> dict[SSAValue, int]:
-        """The place in the order of the update of each argument that is updated."""
-        return {op.target: place for place, op in enumerate(self.start) if isinstance(op, UpdateOp)}
+        """The place in the order of the update of each argument that is updated, or of the region that holds it."""
+        return {
+            step.target: place
+            for place, op in enumerate(self.start)
+            for step in (op.walk() if op.regions else (op,))
+            if isinstance(step, UpdateOp)
+        }
 
     @cached_property
     def places(self) -> dict[Operation, int]:

@@ -79,6 +79,8 @@ def verify_program(module: ModuleOp) -> None:
             _check_function(op, layouts)
         elif op.name.startswith("transform."):
             raise _misplaced_step(op)
+        elif isinstance(op, ModuleOp):
+            raise _second_module(op)
         elif op.regions and not isinstance(op, DefineOp):
             raise IRError(
                 "has a region: at the top stand layout.mesh, func.func and comp.define", op
@@ -92,6 +94,14 @@ def verify_program(module: ModuleOp) -> None:
             check_definition(op)
 
 
+def check_ends(module: ModuleOp) -> None:
+    """Raise `IRError` for a schedule without an end, of which xDSL says less."""
+    if is_schedule(module):
+        from coconet_ir.schedule.script import check_ends
+
+        check_ends(module)
+
+
 def is_schedule(module: ModuleOp) -> bool:
     """Whether the module holds schedules and no program."""
     return SCHEDULE in module.attributes
@@ -103,6 +113,17 @@ def _misplaced_step(op: Operation) -> IRError:
         f"attribute {SCHEDULE}",
         op,
     )
+
+
+def _second_module(module: ModuleOp) -> IRError:
+    what = (
+        "schedules are one module: put its sequences into it"
+        if is_schedule(module)
+        else (
+            "a program is one module; parts between '// -----' lines are read apart with --split-input-file"
+        )
+    )
+    return IRError(f"is one of several modules of a file, or stands in another; {what}", module)
 
 
 def unknown_axis(module: ModuleOp) -> IRError | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -28,10 +28,10 @@ from coconet_ir.dialects.transform import (
     Step,
 )
 from coconet_ir.frontend import check
-from coconet_ir.schedule.remarks import Remark, remover
+from coconet_ir.schedule.remarks import Remark, collect, remover
 from coconet_ir.schedule.rewriting import perform_in
-from coconet_ir.schedule.script import is_on_program, spelt, steps
-from coconet_ir.schedule.selection import by_name, find, functions, label_of, no_such
+from coconet_ir.schedule.script import spelt, steps
+from coconet_ir.schedule.selection import find, functions, label_of, name_of, names_in, no_such
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,57 @@ class Target:
     name: str
 
 
-def apply_sequence(module: ModuleOp, sequence: NamedSequenceOp) -> None:
-    """Rewrite a program as a schedule says.
+def apply_sequence(module: ModuleOp, sequence: NamedSequenceOp) -> Application:
+    """Rewrite a program as a schedule says, and check it.
 
-    Raises `IRError` at the first step that is declined or does not fit; the program may be half rewritten then.
+    Raises `IRError` at the first step that is declined, does not fit or leaves a program that is not valid; the
+    program may be half rewritten then.
     """
+    before, application = module.clone(), Application(module)
+    done: list[Step] = []
+    try:
+        for step in steps(sequence):
+            application.perform(step)
+            done.append(step)
+        check(module)
+    except Exception:
+        check_steps(before, done)
+        raise
+    return application
+
+
+def perform_steps(module: ModuleOp, performed: Iterable[Step]) -> Application:
+    """Rewrite a program by steps, without a check. Raises `IRError` as `Application.perform` does."""
     application = Application(module)
-    for step in steps(sequence):
+    for step in performed:
         application.perform(step)
+    return application
+
+
+def check_steps(module: ModuleOp, performed: Sequence[Step]) -> None:
+    """Raise `IRError` at the first of these steps, all of which apply, that leaves a program that is not valid.
+
+    A check takes as long as all of a step, and one at the end says mostly that there is nothing to look for.
+    """
+    with collect():
+        copy = module.clone()
+        perform_steps(copy, performed)
+        try:
+            check(copy)
+        except Exception:
+            application = Application(module)
+            for step in performed:
+                application.perform(step)
+                _check_after(step, module)
+            raise
+
+
+def _check_after(step: Step, module: ModuleOp) -> None:
+    try:
+        check(module)
+    except IRError as error:
+        notes: list[tuple[str, Place]] = [*error.notes, (f"the {step.word()} is here", step)]
+        raise IRError(f"{error.message} (after '{step.name}')", error.op, notes) from error
 
 
 class Application:
@@ -60,7 +103,7 @@ class Application:
         self.handles: dict[SSAValue, dict[FuncOp, Target]] = {}
 
     def perform(self, step: Step) -> None:
-        """Run one step, and check the program.
+        """Run one step, without a check of the program.
 
         Raises `IRError` at a step that is declined or does not fit; the program may be half rewritten then.
         """
@@ -71,23 +114,17 @@ class Application:
             self._rewrite(step)
         except IRError as error:
             raise error if error.op is step else _misfit(step, error) from None
-        try:
-            check(self.module)
-        except IRError as error:
-            notes: list[tuple[str, Place]] = [*error.notes, (f"the {step.word} is here", step)]
-            raise IRError(f"{error.message} (after '{step.name}')", error.op, notes) from error
 
     def find(self, step: NamedOp) -> dict[FuncOp, Target]:
         """The operation of that name in each function that has one. Raises `IRError` when none has."""
         options = step.options
         name, candidates = options["op"], functions(self.module, options.get("func"))
-        named = {func: by_name(func) for func in candidates}
-        found = {func: find(func, name, names) for func, names in named.items()}
+        found = {func: find(func, name) for func in candidates}
         targets = {func: Target(op, name) for func, op in found.items() if op is not None}
         if targets:
             return targets
         missing = no_such(
-            self.module, "op", name, [known for names in named.values() for known in names]
+            self.module, "op", name, [known for func in candidates for known in names_in(func)]
         )
         if missing.op is not self.module:
             raise missing
@@ -98,26 +135,32 @@ class Application:
             [("the program is here", self.module)],
         )
 
+    def name(self, handle: SSAValue) -> str | None:
+        """The name by which the operation of a handle can be selected, or None where it has none, or several."""
+        names = {name_of(target.op) for target in self.handles[handle].values()}
+        return names.pop() if len(names) == 1 else None
+
     def _rewrite(self, step: Step) -> None:
+        if step.is_on_program and isinstance(step, CombineOp | InlineOp):
+            rewrite_all = _rewrite_all(step)
+            for func in functions(self.module, step.options.get("func")):
+                for remark in rewrite_all(func):
+                    _demand(remark, step, func)
+            return
         for func, place, rewrite in self._rewrites(step):
             remark = perform_in(func, rewrite)
-            if not remark.applied:
-                raise IRError(
-                    f"declined [{remark.reason}]: {remark.message}",
-                    step,
-                    [(f"'{remark.operation}' is here", place)],
-                )
+            _demand(remark, step, place)
             for handle, op in zip(step.results, remark.made, strict=False):
                 self.handles.setdefault(handle, {})[func] = Target(op, label_of(op))
 
-    def _rewrites(self, step: Step) -> Iterator[tuple[FuncOp, Operation, Callable[[], Remark]]]:
+    def _rewrites(self, step: Step) -> Iterator[tuple[FuncOp, Place, Callable[[], Remark]]]:
         """In each function, where the step rewrites and how: the pass of its name does it."""
         pass_type = _PASSES[step.__class__]()
-        if is_on_program(step):
+        if step.is_on_program:
             one = pass_type(**step.options)
             rewrite = one.rewrite_argument if isinstance(step, SliceOp) else one.rewrite
             for func, argument in one.arguments(self.module):
-                yield func, func, partial(rewrite, func, argument)
+                yield func, argument, partial(rewrite, func, argument)
             return
         for func, targets in self._targets(step):
             ops = [target.op for target in targets]
@@ -131,19 +174,39 @@ class Application:
     def _targets(self, step: Step) -> Iterator[tuple[FuncOp, list[Target]]]:
         """What the operands of a step stand for, function by function."""
         found = [self.handles[handle] for handle in step.operands]
-        for func in dict.fromkeys(func for targets in found for func in targets):
+        funcs = dict.fromkeys(func for targets in found for func in targets)
+        for func in funcs:
             targets: list[Target] = []
             for handle, of_handle in zip(step.operands, found, strict=True):
                 if (target := of_handle.get(func)) is None:
-                    raise IRError(
-                        f"takes {spelt(handle)}, which stands for nothing in function "
-                        f"'{func.sym_name.data}', where another of its handles stands for an operation",
-                        step,
-                        [("the function is here", func)],
-                    )
+                    raise _one_sided(step, handle, func, [f for f in funcs if f in of_handle])
                 _check_target(step, handle, func, target)
                 targets.append(target)
             yield func, targets
+
+
+def _one_sided(step: Step, handle: SSAValue, func: FuncOp, others: Sequence[FuncOp]) -> IRError:
+    """The error for a handle that stands for nothing in a function where another handle of the step does."""
+    lift = "".join(
+        f'; {NamedOp.name} "…" in %program {{func = "{other.sym_name.data}"}} names in that function alone'
+        for other in others[:1]
+    )
+    return IRError(
+        f"takes {spelt(handle)}, which stands for nothing in function '{func.sym_name.data}', where another of its "
+        f"handles stands for an operation{lift}",
+        step,
+        [("the function is here", func)],
+    )
+
+
+def _demand(remark: Remark, step: Step, place: Place) -> None:
+    """Raise `IRError` at the step for a rewrite that declined at `place`."""
+    if not remark.applied:
+        raise IRError(
+            f"declined [{remark.reason}]: {remark.message}",
+            step,
+            [(f"'{remark.operation}' is here", place)],
+        )
 
 
 def _check_target(step: Step, handle: SSAValue, func: FuncOp, target: Target) -> None:
@@ -169,8 +232,24 @@ def _misfit(step: Step, error: IRError) -> IRError:
     """The error of a rewrite, told of the step."""
     if error.op is None:
         return IRError(f"does not fit: {error.message}", step, error.notes)
-    about = f"does not fit: '{op_name(error.op)}' op {error.message}"
-    return IRError(about, step, [("the operation is here", error.op), *error.notes])
+    about, where = f"'{label_of(error.op)}' ({op_name(error.op)})", "the operation is here"
+    if isinstance(error.op, FuncOp):
+        about, where = f"function '{error.op.sym_name.data}'", "the function is here"
+    elif isinstance(error.op, ModuleOp):
+        about, where = "the program", "the program is here"
+    message = f"does not fit {about}: {error.message}"
+    return IRError(message, step, [(where, error.op), *error.notes])
+
+
+def _rewrite_all(step: CombineOp | InlineOp) -> Callable[[FuncOp], list[Remark]]:
+    """What the step does on the program, function by function."""
+    if isinstance(step, CombineOp):
+        from coconet_ir.passes.combine import combine_all
+
+        return combine_all
+    from coconet_ir.passes.inline import inline_all
+
+    return inline_all
 
 
 _PASSES: dict[type[Step], Callable[[], Any]] = {

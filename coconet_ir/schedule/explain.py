@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,8 +13,12 @@ from xdsl.ir import BlockArgument, Operation
 from coconet_ir.analysis.totals import Totals, totals
 from coconet_ir.diagnostics import op_name, position
 from coconet_ir.dialects.regions import RegionOp
+from coconet_ir.passes.combine import CombinePass
+from coconet_ir.passes.fuse import FusePass
 from coconet_ir.passes.inline import InlineSchedulePass
+from coconet_ir.passes.overlap import OverlapPass
 from coconet_ir.passes.reorder import ReorderPass
+from coconet_ir.passes.slice_state import SliceStatePass
 from coconet_ir.schedule.remarks import Reason, Remark, collect
 from coconet_ir.schedule.rewriting import check_ready
 from coconet_ir.schedule.selection import (
@@ -29,16 +33,25 @@ from coconet_ir.schedule.selection import (
 from coconet_ir.schedule.variants import Answer, Subject, Variant, variants
 
 
-def explain(ctx: Context, module: ModuleOp, option: Literal["op", "arg"], name: str) -> str:
+def explain(
+    ctx: Context,
+    module: ModuleOp,
+    option: Literal["op", "arg"],
+    name: str,
+    *,
+    steps: bool = False,
+) -> str:
     """For each function that has the operation or argument, what every rewrite would do with it.
 
-    The module stays as it is. Raises `IRError` when no function has it, or one is not inferred yet.
+    With `steps` those that apply, as steps that can be pasted into a schedule. The module stays as it is. Raises
+    `IRError` when no function has it, or one is not inferred yet.
     """
     found = _arguments(module, name) if option == "arg" else _operations(module, name)
     subjects = [Subject(func, {option: name}, place) for func, place in found]
     for subject in subjects:
         check_ready(subject.func)
-    return "\n".join("\n".join(_lines(ctx, module, subject)) + "\n" for subject in subjects)
+    make = _steps if steps else _lines
+    return "\n".join("\n".join(make(ctx, module, subject)) + "\n" for subject in subjects)
 
 
 def _arguments(module: ModuleOp, name: str) -> list[tuple[FuncOp, BlockArgument]]:
@@ -75,6 +88,18 @@ def _lines(ctx: Context, module: ModuleOp, subject: Subject) -> Iterator[str]:
         yield f"  does not concern it: {', '.join(others)}"
 
 
+def _steps(ctx: Context, module: ModuleOp, subject: Subject) -> Iterator[str]:
+    """What applies, as steps of a schedule below a comment that says what they do."""
+    before = totals(subject.func)
+    yield f"// {_head(subject)}"
+    for _, answer in _answers(subject):
+        for variant in () if isinstance(answer, str) else answer:
+            for tried, remarks, copy in _trials(ctx, module, variant):
+                if all(remark.applied for remark in remarks):
+                    yield f"// {_verdict(remarks, subject, before, copy)}"
+                    yield from as_steps(module, tried)
+
+
 def _head(subject: Subject) -> str:
     place = subject.place
     if isinstance(place, BlockArgument):
@@ -109,13 +134,21 @@ def _tried(
     ctx: Context, module: ModuleOp, subject: Subject, before: Totals, variant: Variant
 ) -> Iterator[str]:
     """What a variant does, on one line; and where it is declined for its bytes, what it does if they are allowed."""
+    for tried, remarks, copy in _trials(ctx, module, variant):
+        yield f"  {tried}: {_verdict(remarks, subject, before, copy)}"
+
+
+def _trials(
+    ctx: Context, module: ModuleOp, variant: Variant
+) -> Iterator[tuple[Variant, Sequence[Remark], ModuleOp]]:
+    """A variant, its remarks and what it made; where it is declined for its bytes, also that which allows them."""
     copy = module.clone()
     with collect() as remarks:
         variant.make().apply(ctx, copy)
-    yield f"  {variant}: {_verdict(remarks, subject, before, copy)}"
+    yield variant, remarks, copy
     if any(remark.reason is Reason.MORE_BYTES for remark in remarks):
         more = Variant(ReorderPass, {**variant.options, "allow_more_bytes": True})
-        yield from _tried(ctx, module, subject, before, more)
+        yield from _trials(ctx, module, more)
 
 
 def _verdict(remarks: Sequence[Remark], subject: Subject, before: Totals, copy: ModuleOp) -> str:
@@ -128,3 +161,34 @@ def _verdict(remarks: Sequence[Remark], subject: Subject, before: Totals, copy: 
     changes = [f"{word} {old} -> {new}" for (word, old), (_, new) in rows if old != new]
     did = "; ".join(remark.message for remark in remarks)
     return f"applies: {did}; in all {', '.join(changes) or 'as before'}"
+
+
+def as_steps(module: ModuleOp, variant: Variant) -> list[str]:
+    """The steps of a schedule that do what a variant does, one a line."""
+    from coconet_ir.program import Program
+
+    options: dict[str, Any] = dict(variant.options)
+    func = options.pop("func", None)
+    targets: Sequence[str] = ()
+    if "op" in options:
+        targets = (options.pop("op"),)
+    elif variant.kind in (FusePass, OverlapPass, CombinePass):
+        targets = options.pop("ops")
+    with collect():
+        schedule = Program(module).schedule()
+        given: list[Any] = [schedule.named(name, func=func) for name in targets]
+        if variant.kind is SliceStatePass:
+            given = options.pop("args")
+        if not targets and func is not None:
+            options["func"] = func
+        word = "slice_argument" if "arg" in options else _word(variant)
+        call: Callable[..., object] = getattr(schedule, word)
+        call(*given, **options)
+    return str(schedule).splitlines()[2:-3]
+
+
+def _word(variant: Variant) -> str:
+    """What the step that does as a pass is called."""
+    if variant.kind is InlineSchedulePass:
+        return "inline"
+    return variant.kind.name.removeprefix("coconet-").replace("-", "_")

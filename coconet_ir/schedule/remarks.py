@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from xdsl.ir import Operation
 
-from coconet_ir.diagnostics import position
+from coconet_ir.diagnostics import Place, position
 
 
 class Reason(StrEnum):
@@ -153,7 +153,7 @@ def remover(name: str) -> Remark | None:
     return next((remark for remark in reversed(remarks) if name in remark.removed), None)
 
 
-def location_of(op: Operation) -> str:
-    """`file:line:col` of an operation, or `-` when neither it nor a parent has one."""
-    found = position(op)
+def location_of(place: Place) -> str:
+    """`file:line:col` of an operation or value, or `-` when neither it nor a parent has one."""
+    found = position(place)
     return "-" if found is None else str(found)

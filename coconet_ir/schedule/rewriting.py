@@ -13,7 +13,7 @@ from coconet_ir.analysis.rules import is_uninferred
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.layout import MeshOp
 from coconet_ir.schedule.remarks import Refused, Remark, emit, location_of
-from coconet_ir.schedule.selection import by_name, find, functions, label_of, no_such
+from coconet_ir.schedule.selection import by_name, find, functions, label_of, names_in, no_such
 
 Rewrite = Callable[[FuncOp, Operation], Remark]
 """Rewrites one selected operation of a function."""
@@ -65,10 +65,10 @@ def rewrite_set_in(
 def perform_in(func: FuncOp, rewrite: Callable[[], Remark]) -> Remark:
     """Run a rewrite of one function, see which names it removes, and emit its remark."""
     check_ready(func)
-    before = by_name(func)
+    before = names_in(func)
     remark = rewrite()
     if remark.applied:
-        left = by_name(func)
+        left = set(names_in(func))
         remark = replace(remark, removed=tuple(name for name in before if name not in left))
     emit(remark)
     return remark
@@ -125,7 +125,7 @@ def _targets(func: FuncOp, option: str, names: Sequence[str]) -> list[Operation]
 def check_ready(func: FuncOp) -> None:
     """Raise `IRError` for a function that no rewrite takes, one not inferred yet."""
     if is_uninferred(func):
-        raise IRError("is not inferred yet: run coconet-infer first", func)
+        raise IRError("is not inferred yet: run coconet-infer first (infer() in Python)", func)
 
 
 def check_axes(func: FuncOp, axes: Iterable[str], target: Operation) -> None:

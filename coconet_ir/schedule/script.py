@@ -18,6 +18,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.dialects.transform import NamedSequenceOp, YieldOp
 from xdsl.ir import Block, Region, SSAValue
+from xdsl.utils.exceptions import ParseError
 
 from coconet_ir.analysis.verifier import LEVEL, SCHEDULE, is_schedule
 from coconet_ir.diagnostics import IRError
@@ -25,6 +26,8 @@ from coconet_ir.dialects.transform import (
     CONSUMING,
     HANDLE,
     STEPS,
+    CombineOp,
+    InlineOp,
     NamedOp,
     SliceOp,
     SliceStateOp,
@@ -73,6 +76,8 @@ def parse_sequence(text: str, file: str, name: str | None = None) -> NamedSequen
         close = get_close_matches(name, found, n=1)
         guess = f"; did you mean '{close[0]}'?" if close else ""
         raise IRError(f"has no schedule named '{name}'{guess} (there are: {listed})", module)
+    if not found:
+        raise IRError(f"holds no schedule: a schedule is a {NamedSequenceOp.name}", module)
     if len(found) != 1:
         raise IRError(
             f"holds {len(found)} schedules, so {file}:NAME says which; there are: {listed}", module
@@ -80,8 +85,35 @@ def parse_sequence(text: str, file: str, name: str | None = None) -> NamedSequen
     return next(iter(found.values()))
 
 
+def check_overwritten(path: str, name: str) -> None:
+    """Raise `IRError` when a file, written anew, would lose anything but a schedule of this name."""
+    text = read_source(path)
+    if not text.strip():
+        return
+    try:
+        module = parse_program(make_context(), text, path)
+    except (ParseError, IRError):
+        module = None
+    if module is None or not is_schedule(module):
+        raise IRError(
+            f"cannot write '{path}': it holds something else than schedules, which would be lost"
+        )
+    others = [
+        op.sym_name.data
+        for op in module.ops
+        if isinstance(op, NamedSequenceOp) and op.sym_name.data != name
+    ]
+    if others:
+        raise IRError(
+            f"cannot write '{path}': it holds other schedules, which would be lost: {', '.join(others)}; "
+            "save to another"
+        )
+
+
 def new_sequence(name: str) -> NamedSequenceOp:
-    """A schedule without steps, which stands in no module yet."""
+    """A schedule without steps, which stands in no module yet. Raises `IRError` for a name that is no text."""
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise IRError(f"a schedule has a text for a name, not {name!r}")
     block = Block(arg_types=(HANDLE,))
     block.args[0].name_hint = "program"
     block.add_op(YieldOp())
@@ -111,7 +143,20 @@ def check_schedules(module: ModuleOp) -> None:
         _check_sequence(op)
 
 
+def check_ends(module: ModuleOp) -> None:
+    """Raise `IRError` for a schedule without its last operation, before xDSL says so of the last step."""
+    for op in module.ops:
+        if isinstance(op, NamedSequenceOp) and len(op.body.blocks) == 1:
+            if not isinstance(op.body.block.last_op, YieldOp):
+                raise IRError("does not end in transform.yield", op)
+
+
 def _check_sequence(sequence: NamedSequenceOp) -> None:
+    name = sequence.sym_name.data
+    if not name or ":" in name:
+        raise IRError(
+            f"is named '{name}', which FILE:NAME cannot select: a name has no ':'", sequence
+        )
     block = sequence.body.block
     if tuple(block.arg_types) != (HANDLE,) or sequence.function_type.outputs.data:
         raise IRError(
@@ -119,8 +164,6 @@ def _check_sequence(sequence: NamedSequenceOp) -> None:
             "result",
             sequence,
         )
-    if not isinstance(block.last_op, YieldOp):
-        raise IRError("does not end in transform.yield", sequence)
     for op in block.ops:
         if op is not block.last_op and not isinstance(op, Step):
             known = ", ".join(step.name for step in STEPS)
@@ -133,35 +176,34 @@ def steps(sequence: NamedSequenceOp) -> Iterator[Step]:
     return (op for op in sequence.body.block.ops if isinstance(op, Step))
 
 
-def is_on_program(step: Step) -> bool:
-    """Whether the operand of a step is the program, not handles to operations."""
-    return isinstance(step, NamedOp | SliceStateOp) or "arg" in step.properties
-
-
 def check_handles(sequence: NamedSequenceOp) -> None:
     """Raise `IRError` for a step on the program that wants an operation, or the reverse, and for a consumed handle."""
     program = sequence.body.block.args[0]
     consumers: dict[SSAValue, Step] = {}
     for step in steps(sequence):
+        _check_kind(step)
         for index, handle in enumerate(step.operands):
-            _check_kind(step, handle is program)
             if handle in step.operands[:index]:
                 raise IRError(f"takes {spelt(handle)} twice", step)
             if (consumer := consumers.get(handle)) is not None:
                 raise IRError(
-                    f"takes {spelt(handle)}, which stands for nothing any more: {consumer.word} made something "
+                    f"takes {spelt(handle)}, which stands for nothing any more: {consumer.word()} made something "
                     "else of its operation",
                     step,
-                    [(f"the {consumer.word} is here", consumer)],
+                    [(f"the {consumer.word()} is here", consumer)],
                 )
         if isinstance(step, CONSUMING):
-            consumers.update(dict.fromkeys(step.operands, step))
+            consumers.update((handle, step) for handle in step.operands if handle is not program)
 
 
-def _check_kind(step: Step, given_program: bool) -> None:
-    if given_program == is_on_program(step):
+def _check_kind(step: Step) -> None:
+    """Raise `IRError` for a step on the program that wants an operation, or the reverse."""
+    if step.is_on_program and len(step.operands) > 1:
+        raise IRError("takes the program beside operations: it takes one or the other", step)
+    wants_program = isinstance(step, NamedOp | SliceStateOp) or "arg" in step.properties
+    if step.is_on_program == wants_program or isinstance(step, CombineOp | InlineOp):
         return
-    if given_program:
+    if step.is_on_program:
         hint = ", or an argument with arg =" if isinstance(step, SliceOp) else ""
         raise IRError(
             f'takes an operation, not the program: name one with {NamedOp.name} "…"{hint}', step

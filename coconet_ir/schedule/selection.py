@@ -20,7 +20,7 @@ _REWRITTEN = re.compile(r"_[0-9]+$")
 
 def name_of(op: Operation) -> str | None:
     """The name by which a schedule finds the operation, or None."""
-    if isinstance(given := op.attributes.get(NAME), StringAttr):
+    if op.attributes and isinstance(given := op.attributes.get(NAME), StringAttr):
         return given.data
     return op.results[0].name_hint if op.results else None
 
@@ -67,6 +67,11 @@ def by_name(func: FuncOp) -> dict[str, list[Operation]]:
     return found
 
 
+def names_in(func: FuncOp) -> list[str]:
+    """The names of the selectable operations, in order, each as often as it occurs."""
+    return [name for op in selectable(func) if (name := name_of(op)) is not None]
+
+
 def find(
     func: FuncOp, name: str, named: dict[str, list[Operation]] | None = None
 ) -> Operation | None:
@@ -80,7 +85,10 @@ def find(
             f"text is printed; name the operation with the attribute {NAME}",
             func,
         )
-    matches = (by_name(func) if named is None else named).get(name, [])
+    if named is None:
+        matches = [op for op in selectable(func) if name_of(op) == name]
+    else:
+        matches = named.get(name, [])
     if len(matches) > 1:
         raise IRError(
             f"is one of {len(matches)} operations named '{name}'; give it a name of its own with the "

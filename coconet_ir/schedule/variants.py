@@ -160,8 +160,7 @@ def _slice(subject: Subject) -> Answer:
     rank = None if value is None else rank_of(value.type)
     if value is None or rank is None:
         return "only a tensor"
-    taken = dist_of(value.type).by_axis
-    axes = tuple(axis for axis in _mesh_axes(subject.func) if axis not in taken)
+    axes = _free_axes(subject.func, value)
     if not axes:
         return "only over axes on which it is replicated, and there is none"
     if not rank:
@@ -169,6 +168,12 @@ def _slice(subject: Subject) -> Answer:
     return [
         subject.variant(SlicePass, over=(axis,), dim=dim) for axis in axes for dim in range(rank)
     ]
+
+
+def _free_axes(func: FuncOp, value: SSAValue) -> tuple[str, ...]:
+    """The axes on which a tensor is replicated."""
+    taken = dist_of(value.type).by_axis
+    return tuple(axis for axis in _mesh_axes(func) if axis not in taken)
 
 
 def _mesh_axes(func: FuncOp) -> tuple[str, ...]:
@@ -284,6 +289,8 @@ def _slice_state(subject: Subject) -> Answer:
     place = subject.place
     if not isinstance(place, BlockArgument) or rank_of(place.type) is None:
         return "only a tensor"
+    if not _free_axes(subject.func, place):
+        return "only an argument that is replicated on an axis, and there is none"
     return [subject.elsewhere(SliceStatePass, args=tuple(subject.selector.values()))]
 
 

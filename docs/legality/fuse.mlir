@@ -65,6 +65,14 @@ func.func @segment_legal(%x: !v, %offsets: tensor<?xi64>) -> !v {
   func.return %z : !v
 }
 
+func.func @extract_legal(%x: !v, %w: !v) -> !v {
+  %c0 = arith.constant 0 : index
+  %a = math.exp %x : !v
+  %first = tensor.extract %a[%c0] : !v
+  %z = comp.scale %w by %first : !v
+  func.return %z : !v
+}
+
 comp.define @swish rule [m, n] -> [m, n] {
 ^bb0(%v: !x):
   %t = math.tanh %v : !x

@@ -96,7 +96,14 @@ def test_success(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("probe{cuont=1}", "pass 'probe' has no option 'cuont'; did you mean 'count'? (its options: "
          "count, mode, names, require, what)"),
         ("probe{count=a}", "option 'count' of pass 'probe' takes int, not a"),
-        ("probe{count=1,2}", "option 'count' of pass 'probe' takes int, not 1,2"),
+        ("probe{count=1,2}", "option 'count' of pass 'probe' takes one value (int), not several: 1,2"),
+        ("probe{what=x,y}", "option 'what' of pass 'probe' takes one value (text), not several: x,y"),
+        ("probe{count=1 require=true count=2}", "option 'count' of pass 'probe' is given twice"),
+        ("probe{what=a.mlir:s}", "unexpected '.' at column 13: quote the value: what=\"a.mlir:s\""),
+        ("probe{what= }", "unexpected ' ' at column 12: option 'what' has no value"),
+        ("probe{names=a,}", "unexpected '}' at column 15: option 'names' lacks a value between or behind commas"),
+        ("probe{names=a,,b}", "unexpected ',' at column 15: option 'names' lacks a value between or behind commas"),
+        ("obe", "unknown pass 'obe'; did you mean 'probe'?"),
         ("probe{count=1.5}", "option 'count' of pass 'probe' takes int, not 1.5"),
         ("probe{mode=slow}", "option 'mode' of pass 'probe' takes fast|exact, not slow"),
         ("probe{require}", "option 'require' of pass 'probe' takes true|false, not an empty value "
@@ -110,7 +117,7 @@ def test_success(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("probe{what=x, count=3}", "pipeline 'probe{what=x, count=3}': unexpected ',' at column 13: "
          "options are separated by spaces"),
         ("probe, probe{names=a,b,count=3}", "unexpected ',' at column 23: options are separated by spaces"),
-        ("probe{names=a, b what==3}", "unexpected '=' at column 23: unknown argument value"),
+        ("probe{names=a, b what==3}", "unexpected '=' at column 23: option 'what' has no value"),
         ("  probe{what=%x}", "unexpected '%' at column 14: names are written without %"),
         ("probe;probe", "unexpected ';' at column 6: commas separate passes, and spaces options"),
         ('probe{what="x}', "unexpected '\"' at column 12: the string does not end on its line"),

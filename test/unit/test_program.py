@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from coconet_ir.diagnostics import IRError
+from coconet_ir.dialects.transform import Step
+from coconet_ir.passes.slice import SlicePass
 from coconet_ir.program import Program, Schedule
-from coconet_ir.schedule.remarks import collect
+from coconet_ir.schedule.apply import Application
+from coconet_ir.schedule.remarks import Remark, collect
+from coconet_ir.schedule.rewriting import applied
+from coconet_ir.tools import opt
 
 TEXT = """\
 layout.mesh @mesh(tp = 4)
@@ -148,7 +157,10 @@ def test_stages() -> None:
     assert "coll.overlap {" not in str(schedule.program)
 
 
-FAILURES: dict[str, Callable[[Schedule], object]] = {
+Wrong = Any
+"""Values that the types of calls do not allow."""
+
+FAILURES: dict[str, Callable[[Wrong], object]] = {
     # It applies to one function before the other declines.
     r"declined \[zero-dimensional\]": lambda schedule: schedule.split("a"),
     r"no operation named 'zz' \(op=zz\)": lambda schedule: schedule.fuse("x", "zz"),
@@ -162,11 +174,32 @@ FAILURES: dict[str, Callable[[Schedule], object]] = {
         lambda schedule: schedule.slice("x", [])
     ),
     r"option 'dim' takes a number of at most 2\^62 as i64, not \"0\"": (
-        lambda schedule: schedule.slice("x", ["tp"], dim="0")  # pyright: ignore[reportArgumentType]
+        lambda schedule: schedule.slice("x", ["tp"], dim="0")
     ),
-    r"takes at least one handle|takes an operation, not the program": (
-        lambda schedule: schedule.fuse()
+    r"fuse takes at least one operation": lambda schedule: schedule.fuse(),
+    r"overlap takes at least one operation": lambda schedule: schedule.overlap(dim=0),
+    r"'dim' takes a number of .*, not \"1\"": lambda schedule: schedule.split("y", dim="1"),
+    r"'dim' takes a number of .*, not True": lambda schedule: schedule.split("y", dim=True),
+    r"'dim' takes a number of .*, not False": lambda schedule: schedule.split("y", dim=False),
+    r"'dim' takes a number of .*, not 1\.0": lambda schedule: schedule.split("y", dim=1.0),
+    r"'into' takes \"rs-ag\" or .*, not \"foo\"": lambda schedule: schedule.split("y", into="foo"),
+    r"'axes' takes names, .*, not \{'tp'\}": lambda schedule: schedule.split("y", axes={"tp"}),
+    r"'root' takes numbers, .*, not \[0\.5\]": lambda schedule: schedule.split("y", root=[0.5]),
+    r"'named' takes a name, .*, not \"\"": lambda schedule: schedule.fuse("x", "y", named=""),
+    r"'between' takes True or False, not \"all\"": (
+        lambda schedule: schedule.fuse("x", "y", between="all")
     ),
+    r"'args' takes names, .*, not \[3\]": lambda schedule: schedule.slice_state(3),
+    r"'func' takes a name, .*, not 3": lambda schedule: schedule.named("x", func=3),
+    r"'ops' takes names, .*, not \"y\"": lambda schedule: schedule.reorder("x", ops="y"),
+    r"needs the option over": lambda schedule: schedule.slice("x", None),
+    r"takes operations one by one, each by its name or a handle, not \['x', 'y'\]": (
+        lambda schedule: schedule.fuse(["x", "y"])
+    ),
+    r"each by its name or a handle, not 3": lambda schedule: schedule.split(3),
+    r"each by its name or a handle, not None": lambda schedule: schedule.reorder("x", ops=[None]),
+    r"'func' goes with the program": lambda schedule: schedule.combine("x", "y", func="first"),
+    r"leave the name out": lambda schedule: schedule.combine(named="g"),
     r"1208925819614629174706176": lambda schedule: schedule.slice("x", ["tp"], dim=2**80),
     r"option 'op' takes a name, as in \"x\", not \"\"": lambda schedule: schedule.split(""),
     r"cannot be sliced over 'pp': the mesh has tp": (
@@ -246,6 +279,158 @@ def test_errors_of_a_file_point_into_it(program: Program, tmp_path: Path) -> Non
         program.load_schedule(f"{path}:there")
 
 
+def test_a_program_is_given_as_handles_or_names_where_options_take_names(program: Program) -> None:
+    schedule = program.schedule()
+    _, gather = schedule.split("b")
+    y = schedule.named("y")
+    schedule.reorder(gather, ops=[y], allow_more_bytes=True)
+    assert lines(schedule)[-1] == 'reorder %b_ag {ops = ["y"], allow_more_bytes}'
+    schedule.split(schedule.named("a", func="first"), dim=0)
+    other = program.schedule()
+    with pytest.raises(IRError, match="handle %y belongs to another schedule"):
+        other.reorder("a", ops=[y])
+
+
+def test_all_that_can_be_combined_and_inlined(program: Program) -> None:
+    schedule = program.schedule()
+    with pytest.raises(
+        IRError, match=r"declined \[nothing-to-combine\]: no two of its collectives"
+    ):
+        schedule.combine()  # in the second function
+    assert schedule.combine(func="first") is None
+    assert str(schedule.program).count("coll.group") == 1
+    schedule.inline()
+    assert "coll.group" not in str(schedule.program)
+    schedule.combine(func="first")
+    schedule.inline(func="second")
+    assert str(schedule.program).count("coll.group") == 1
+    assert lines(schedule) == [
+        'combine %program {func = "first"}',
+        "inline %program",
+        'combine %program {func = "first"}',
+        'inline %program {func = "second"}',
+    ]
+    again = program.parse_schedule(str(schedule))
+    assert str(again) == str(schedule)
+    assert str(again.program) == str(schedule.program)
+    assert again.remarks == schedule.remarks
+
+
+def test_a_step_that_breaks_the_program(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = program.schedule()
+    schedule.split("b")
+
+    def break_it(self: SlicePass, func: FuncOp, target: Operation) -> Remark:
+        target.detach()
+        last = func.body.block.last_op
+        assert last is not None
+        func.body.block.insert_op_before(target, last)
+        return applied("slice", target, "", (target, target))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SlicePass, "rewrite", break_it)
+        schedule.slice("x", ["tp"])
+        schedule.reorder("b_ag", ops=["y"])
+        with pytest.raises(IRError, match=r"used before .* \(after 'transform.coconet.slice'\)"):
+            str(schedule.program)
+
+
+def test_what_is_not_touched_is_not_applied_again(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    performed: list[Step] = []
+    perform = Application.perform
+
+    def counted(self: Application, step: Step) -> None:
+        performed.append(step)
+        perform(self, step)
+
+    monkeypatch.setattr(Application, "perform", counted)
+    schedule = program.schedule()
+    schedule.split("b")
+    count = len(performed)
+    with pytest.raises(IRError, match="no operation named 'zz'"):
+        schedule.fuse("x", "zz")
+    assert len(performed) == count + 1  # the name of x
+    assert lines(schedule)[-1] == "%b_rs, %b_ag = split %b"
+    assert [str(schedule.named(name)) for name in ("x", "y")] == ["%x", "%y"]
+
+
+def test_other_schedules_are_not_overwritten(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "s.mlir"
+    one, two = program.schedule("one"), program.schedule("two")
+    one.split("b")
+    path.write_text("\n")
+    one.save(str(path))
+    one.reorder("b_ag")
+    one.save(str(path))  # again
+    assert path.read_text() == str(one)
+    with pytest.raises(
+        IRError, match=r"it holds other schedules, which would be lost: one; save to another$"
+    ):
+        two.save(str(path))
+    assert path.read_text() == str(one)
+    both = str(one).rstrip("}\n") + "  }\n" + str(two).partition("\n")[2]
+    path.write_text(both)
+    with pytest.raises(IRError, match=r"would be lost: two; save to another$"):
+        one.save(str(path))
+    for text in (TEXT, "not MLIR", both + both):
+        path.write_text(text)
+        with pytest.raises(
+            IRError, match="holds something else than schedules, which would be lost"
+        ):
+            one.save(str(path))
+        assert path.read_text() == text
+
+
+@pytest.mark.parametrize("name", ["a:b", ""])
+def test_names_that_cannot_be_selected(name: str, program: Program) -> None:
+    with pytest.raises(IRError, match=r"FILE:NAME cannot select: a name has no ':'"):
+        program.schedule(name)
+    text = str(program.schedule()).replace("@main", f'@"{name}"')
+    with pytest.raises(IRError, match=r"FILE:NAME cannot select"):
+        program.parse_schedule(text)
+
+
+def test_a_name_that_is_no_text(program: Program) -> None:
+    wrong: Wrong = 5
+    with pytest.raises(IRError, match="a schedule has a text for a name, not 5"):
+        program.schedule(wrong)
+
+
+def test_what_is_shown(program: Program) -> None:
+    schedule = program.schedule("fast")
+    first, _ = schedule.split("b")
+    assert repr(program) == "<program of @first, @second>"
+    assert repr(schedule) == "<schedule 'fast' of 2 step(s)>"
+    assert repr(first) == "<handle %b_rs of <schedule 'fast' of 2 step(s)>>"
+
+
+def test_what_the_tools_print_instead_of_the_program(
+    program: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.mlir"
+    path.write_text(TEXT)
+
+    def printed(*flags: str) -> str:
+        assert opt.main([str(path), *flags]) == 0
+        return capsys.readouterr().out.replace(str(path), "p.mlir")
+
+    assert program.explain("b") == printed("--explain", "op=b")
+    assert program.explain(arg="w", steps=True) == printed("--explain", "arg=w", "--steps")
+    assert program.dependences() == printed("--show-dependences")
+    rows = [
+        line.split(maxsplit=0)[0] for line in printed("--totals").splitlines() if line[0] != "@"
+    ]
+    found = [row for name in ("first", "second") for row in program.totals(name).rows()]
+    assert [re.sub(" +", " ", line.strip()) for line in rows] == [" ".join(row) for row in found]
+    with pytest.raises(IRError, match="several functions"):
+        program.totals()
+    for op, arg in ((None, None), ("b", "w")):
+        with pytest.raises(IRError, match="either an operation or arg="):
+            program.explain(op, arg=arg)
+
+
 def test_a_file_that_cannot_be_written(program: Program, tmp_path: Path) -> None:
     with pytest.raises(IRError, match="cannot write"):
         program.schedule().save(str(tmp_path / "none" / "s.mlir"))
@@ -274,8 +459,22 @@ def test_inference() -> None:
     assert "layout.of" in str(program)
     assert "layout.of" not in str(inferred)
     assert inferred.function().sym_name.data == "f"
-    with pytest.raises(IRError, match="is not inferred yet: run coconet-infer first"):
-        program.schedule().reorder("all")
+    message = r"is not inferred yet: run coconet-infer first \(infer\(\) in Python\)"
+    for refused in (
+        lambda: program.schedule().reorder("all"),
+        program.totals,
+        lambda: program.explain("all"),
+    ):
+        with pytest.raises(IRError, match=message):
+            refused()
+    # What waits for what does not depend on layouts.
+    assert program.dependences().count(" -> ") == inferred.dependences().count(" -> ")
+    # A run infers, as coconet-run does.
+    given = program.generate({"tp": 3}, shapes={"x": (5,)})
+    found = program.run({"tp": 3}, given).outputs["result0"].array
+    want = inferred.run({"tp": 3}, given).outputs["result0"].array
+    np.testing.assert_array_equal(found, want)
+    assert "layout.of" in str(program)
 
 
 def test_a_name_that_is_no_symbol(program: Program) -> None:

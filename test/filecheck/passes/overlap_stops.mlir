@@ -82,7 +82,7 @@ func.func @no_rule(%x: !x) -> tensor<8x4xf32> {
 // Dimensions that chunks cannot be followed along.
 
 func.func @scalars(%x: tensor<f32, #layout.dist<tp = local>>) -> tensor<f32, #layout.dist<tp = local>> {
-  // expected-remark @+1 {{overlap 'a': declined [zero-dimensional]: 'a' makes no dimension that could be cut into chunks; overlap along another dimension, or leave it behind the overlap}}
+  // expected-remark @+1 {{overlap 'a': declined [zero-dimensional]: 'a' makes no dimension that could be cut into chunks; begin with another stage}}
   %a = coll.permute %x over [tp] shift 1 : tensor<f32, #layout.dist<tp = local>> -> tensor<f32, #layout.dist<tp = local>>
   %b = coll.permute %a over [tp] shift 1 : tensor<f32, #layout.dist<tp = local>> -> tensor<f32, #layout.dist<tp = local>>
   func.return %b : tensor<f32, #layout.dist<tp = local>>
@@ -147,7 +147,7 @@ func.func @transposed(%x: !x) -> !x {
 }
 
 func.func @no_dimension(%x: !x) -> !x {
-  // expected-remark @+1 {{overlap 'a': declined [chunked-dimension]: no dimension of 'a' works; of the last, 1: 'b' would get chunks of its dimensions 'k' and 'n' at once; overlap along}}
+  // expected-remark @+1 {{overlap 'a': declined [chunked-dimension]: no dimension of 'a' works; of the last, 1: 'b' would get chunks of its dimensions 'k' and 'n' at once; leave it behind the overlap}}
   %a = comp.matmul %x, %x : (!x, !x) -> !x
   %b = comp.matmul %a, %a : (!x, !x) -> !x
   func.return %b : !x

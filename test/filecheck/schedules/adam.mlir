@@ -28,8 +28,8 @@ module attributes {transform.with_named_sequence} {
 
 // APPLIED-DAG: adam.mlir:29:3: remark: split 'avg': applied: reduce_scatter 'avg_rs' and all_gather 'avg_ag' over [dp] on dimension 0
 // APPLIED-DAG: adam.mlir:29:3: remark: reorder 'avg_ag': applied:
-// APPLIED-DAG: adam.mlir:21:1: remark: slice-state 'm': applied:
-// APPLIED-DAG: adam.mlir:21:1: remark: slice-state 'v': applied:
+// APPLIED-DAG: adam.mlir:22:{{44|71}}: remark: slice-state 'm': applied:
+// APPLIED-DAG: adam.mlir:22:{{44|71}}: remark: slice-state 'v': applied:
 // APPLIED-DAG: %avg_rs = coll.reduce_scatter avg %grad over [dp] dim 0
 // APPLIED-DAG: %wnew_ag = coll.all_gather %wnew over [dp]
 

@@ -7,8 +7,11 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 
 from coconet_ir import api
 from coconet_ir.frontend import check, make_context
+from coconet_ir.passes.fuse import fuse
 from coconet_ir.passes.reorder import reorder
 from coconet_ir.program import Program
+from coconet_ir.schedule.remarks import Reason
+from coconet_ir.schedule.selection import name_of
 from coconet_ir.sim.binding import bind_mesh
 from coconet_ir.sim.executor import run
 from coconet_ir.sim.inputs import generate
@@ -130,6 +133,77 @@ func.func @f(%x: {M}) -> {M} {{
     module = Program.parse(text).module
     CanonicalizePass().apply(make_context(), module)
     check(module)
+
+
+UPDATED_IN_A_REGION = f"""
+layout.mesh @mesh(a = 2)
+func.func @f(%s: {ROWS}, %n: {ROWS}, %x: {M}) -> {M} {{
+  %g = coll.all_gather %s over [a] : {ROWS} -> {M}
+  %u = coll.fused {{
+    %t = math.tanh %n : {ROWS}
+    %v = comp.update %s, %t : {ROWS}
+    coll.yield %v : {ROWS}
+  }}
+  %y = arith.addf %g, %x : {M}
+  func.return %y : {M}
+}}
+"""
+"""%y would read %s after the fused operation has overwritten it."""
+
+VIEW_OF_A_REGION = f"""
+layout.mesh @mesh(a = 2)
+func.func @f(%s: {M}, %n: {M}, %x: {M}) -> {M} {{
+  %r, %q = coll.fused {{
+    %v = layout.slice %s over [a] dim 0 : {M} -> {ROWS}
+    %t = math.tanh %v : {ROWS}
+    coll.yield %v, %t : {ROWS}, {ROWS}
+  }}
+  %g = coll.all_gather %r over [a] : {ROWS} -> {M}
+  %u = comp.update %s, %n : {M}
+  %y = arith.addf %g, %x : {M}
+  func.return %y : {M}
+}}
+"""
+"""So would it here: what the region gives is the memory of %s."""
+
+
+@pytest.mark.parametrize(
+    "text", [UPDATED_IN_A_REGION, VIEW_OF_A_REGION], ids=["updated in", "view of"]
+)
+def test_reorder_reads_nothing_that_is_overwritten(text: str) -> None:
+    program = Program.parse(text)
+    assert reorder(program.function(), "g").reason is Reason.UPDATE_ORDER
+    check(program.module)
+
+
+def test_canonicalize_keeps_a_copy_of_what_a_region_gives() -> None:
+    text = VIEW_OF_A_REGION.replace(
+        f"%y = arith.addf %g, %x : {M}",
+        f"%p = layout.slice %g over [a] dim 0 : {M} -> {ROWS}\n"
+        f"  %z = math.tanh %p : {ROWS}\n"
+        f"  %y = coll.all_gather %z over [a] : {ROWS} -> {M}",
+    )
+    module = Program.parse(text).module
+    CanonicalizePass().apply(make_context(), module)
+    check(module)
+
+
+def test_fuse_takes_in_nothing_that_an_update_outside_waits_for() -> None:
+    program = Program.parse(f"""
+func.func @f(%s: {M}, %n: {M}) -> ({M}, {M}) {{
+  %old = math.tanh %s : {M}
+  %new = comp.update %s, %n : {M}
+  %both = arith.addf %old, %new : {M}
+  %y = math.exp %both : {M}
+  %z = math.absf %y : {M}
+  func.return %z, %new : {M}, {M}
+}}
+""")
+    func = program.function()
+    (region,) = fuse(func, ("y", "z"), between=True).made
+    check(program.module)
+    inside = [name_of(op) for op in region.regions[0].block.ops]
+    assert inside == ["both", "y", "z", None]
 
 
 SPENT_REGIONS = {

@@ -374,9 +374,9 @@ def test_every_function_that_has_the_argument(
     path.write_text(TEXT)
     assert main([str(path), "--remarks", "-p", "coconet-slice-state{args=m}"]) == 0
     assert capsys.readouterr().err == (
-        "p.mlir:4:1: remark: slice-state 'm': applied: %m is now kept as <dp = sliced(0)>: each rank holds 1/dp of "
+        "p.mlir:4:18: remark: slice-state 'm': applied: %m is now kept as <dp = sliced(0)>: each rank holds 1/dp of "
         "what it held; all_gather 'all' is gone\n"
-        "p.mlir:9:1: remark: slice-state 'm': declined [read-whole]: 'sum' reads %m whole: let it run on slices "
+        "p.mlir:9:19: remark: slice-state 'm': declined [read-whole]: 'sum' reads %m whole: let it run on slices "
         "(coconet-reorder), or read a gathered copy (coconet-slice)\n"
     ).replace("p.mlir", str(path))
 

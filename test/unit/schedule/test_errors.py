@@ -61,24 +61,24 @@ there are: a, first, norm, region, small, x, y, z
 p.mlir:1:1: note: the program is here
 """,
     '%x = named "x" in %program {func = "h"}': """\
-s.mlir:3:1: error: 'transform.coconet.named' op does not fit: 'builtin.module' op has no function named 'h'; \
+s.mlir:3:1: error: 'transform.coconet.named' op does not fit the program: has no function named 'h'; \
 there are: f, g
-p.mlir:1:1: note: the operation is here
+p.mlir:1:1: note: the program is here
 """,
     '%y = named "y" in %program {func = "g"}': f"{NAMED}no operation named 'y' (op=y); there are: x, z\n",
     '%w = named "w" in %program': f"{NAMED}'w' (op=w) as an argument, not as an operation",
     '%first = named "first" in %program': """\
-s.mlir:3:1: error: 'transform.coconet.named' op does not fit: 'arith.negf' op is one of 2 operations named 'first'; \
-give it a name of its own with the attribute coconet.name
+s.mlir:3:1: error: 'transform.coconet.named' op does not fit 'first' (arith.negf): is one of 2 operations named \
+'first'; give it a name of its own with the attribute coconet.name
 p.mlir:13:3: note: the operation is here
 p.mlir:12:3: note: another one is here
 """,
     '%x = named "x_1" in %program': (
-        "'transform.coconet.named' op does not fit: 'func.func' op 'x_1' cannot select an operation: a name that "
+        "'transform.coconet.named' op does not fit function 'f': 'x_1' cannot select an operation: a name that "
         "ends in _ and digits is rewritten"
     ),
     '%inner = named "inner" in %program': (
-        "'transform.coconet.named' op does not fit: 'arith.negf' op stands in a region, whose operations are not "
+        "'transform.coconet.named' op does not fit 'inner' (arith.negf): stands in a region, whose operations are not "
         "targets: inline it first"
     ),
     """
@@ -106,19 +106,19 @@ p.mlir:8:3: note: 'small' is here
     %x = named "x" in %program
     %rs, %ag = split %x
     """: """\
-'transform.coconet.split' op does not fit: 'arith.addf' op is no coll.all_reduce: only those can be split
+'transform.coconet.split' op does not fit 'x' (arith.addf): is no coll.all_reduce: only those can be split
 p.mlir:9:3: note: the operation is here
 """,
     """
     %a = named "a" in %program
     %rs, %ag = split %a {dim = 1}
-    """: "op does not fit: 'coll.all_reduce' op dim=1 is out of range: it has 1 dimension(s)\n",
+    """: "op does not fit 'a' (coll.all_reduce): dim=1 is out of range: it has 1 dimension(s)\n",
     """
     %a = named "a" in %program
     %rs, %ag = split %a
     reorder %ag {ops = ["x", "zz"]}
     """: (
-        "'transform.coconet.reorder' op does not fit: 'func.func' op has no operation named 'zz' (ops=zz); there "
+        "'transform.coconet.reorder' op does not fit function 'f': has no operation named 'zz' (ops=zz); there "
         "are: a_ag, a_rs, "
     ),
     """
@@ -127,7 +127,7 @@ p.mlir:9:3: note: the operation is here
     %f = fuse %x, %y
     """: """\
 'transform.coconet.fuse' op takes %y, which stands for nothing in function 'g', where another of its handles stands \
-for an operation
+for an operation; transform.coconet.named "…" in %program {func = "f"} names in that function alone
 p.mlir:21:1: note: the function is here
 """,
     """
@@ -158,15 +158,15 @@ p.mlir:9:3: note: the region is here
         "transform.coconet.named\n"
     ),
     '%s, %ag = slice %program {arg = "zz", over = ["tp"]}': (
-        "'transform.coconet.slice' op does not fit: 'builtin.module' op has no argument named 'zz' (arg=zz); there "
+        "'transform.coconet.slice' op does not fit the program: has no argument named 'zz' (arg=zz); there "
         "are: g, s, v, w\n"
     ),
     '%s, %ag = slice %program {arg = "s", over = ["tp"]}': (
         "'transform.coconet.slice' op declined [zero-dimensional]: a 0-d tensor has no dimension to slice\n"
-        "p.mlir:6:1: note: 's' is here\n"
+        "p.mlir:6:30: note: 's' is here\n"
     ),
     "slice_state %program": (
-        "'transform.coconet.slice_state' op does not fit: 'builtin.module' op has no argument marked coconet.state"
+        "'transform.coconet.slice_state' op does not fit the program: has no argument marked coconet.state"
     ),
     'slice_state %program {args = ["w"]}': (
         "s.mlir:3:1: error: 'transform.coconet.slice_state' op declined [read-whole]: 'x' reads %w whole"
@@ -232,6 +232,48 @@ def test_what_an_earlier_schedule_removed(capsys: pytest.CaptureFixture[str]) ->
     assert "any more: split 'a' removed it" in text
 
 
+MORE = """\
+layout.mesh @mesh(tp = 2)
+!part = tensor<?xf16, #layout.dist<tp = sliced(0)>>
+func.func @f(%x: !part) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
+  %all = coll.all_gather %x over [tp] : !part -> tensor<?xf16>
+  %wide = arith.extf %all : tensor<?xf16> to tensor<?xf32>
+  %exp = math.exp %wide : tensor<?xf32>
+  %sqrt = math.sqrt %wide : tensor<?xf32>
+  func.return %wide, %exp, %sqrt : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+}
+"""
+
+
+def test_what_would_lift_more_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    """What moves is named in part, not at all, or there is nothing to choose from; both spellings are there."""
+    last = "mark state that nobody needs whole; or allow it (allow-more-bytes=true, in a schedule allow_more_bytes)\n"
+    cases = {
+        "{}": f"which may be more: name with ops= what shall move; {last}",
+        '{ops = ["wide"]}': (
+            f"which may be more: name others with ops= too, or none, so that all move that can; {last}"
+        ),
+    }
+    Path("m.mlir").write_text(MORE)
+    for options, advice in cases.items():
+        Path("s.mlir").write_text(schedule(f'%a = named "all" in %program\nreorder %a {options}'))
+        assert advice in error_of(capsys, "m.mlir", "--schedule", "s.mlir")
+    Path("s.mlir").write_text(
+        schedule('%a = named "all" in %program\nreorder %a {allow_more_bytes}')
+    )
+    assert opt.main(["m.mlir", "--schedule", "s.mlir"]) == 0
+    Path("m.mlir").write_text(
+        "\n".join(
+            line
+            for line in MORE.replace("%exp, %sqrt", "%wide, %wide").splitlines()
+            if " = math" not in line
+        )
+    )
+    capsys.readouterr()
+    Path("s.mlir").write_text(schedule('%a = named "all" in %program\nreorder %a'))
+    assert f"which may be more: {last}" in error_of(capsys, "m.mlir", "--schedule", "s.mlir")
+
+
 def test_what_earlier_readers_removed(capsys: pytest.CaptureFixture[str]) -> None:
     steps = '%a = named "a" in %program\n%rs, %ag = split %a\nreorder %ag {ops = ["a"]}'
     Path("s.mlir").write_text(schedule(steps))
@@ -246,8 +288,8 @@ def test_a_program_that_is_not_inferred(capsys: pytest.CaptureFixture[str]) -> N
     Path("s.mlir").write_text(schedule('%a = named "a" in %program\nreorder %a'))
     text = error_of(capsys, "u.mlir", "--schedule", "s.mlir")
     assert (
-        "op does not fit: 'func.func' op is not inferred yet: run coconet-infer first\nu.mlir:2:1: note"
-        in text
+        "op does not fit function 'f': is not inferred yet: run coconet-infer first (infer() in Python)\n"
+        "u.mlir:2:1: note" in text
     )
     text = error_of(capsys, "u.mlir", "-p", "coconet-infer", "--schedule", "s.mlir")
     assert "'transform.coconet.reorder' op declined [nothing-to-move]" in text
@@ -298,7 +340,7 @@ REFERENCES = {
         "transform.with_named_sequence\n"
     ),
     "p.mlir:f": "is no schedule: a schedule is a module with the attribute transform.with_named_sequence\n",
-    "empty.mlir": "op holds 0 schedules, so empty.mlir:NAME says which; there are: none\n",
+    "empty.mlir": "op holds no schedule: a schedule is a transform.named_sequence\n",
     "broken.mlir": "broken.mlir:2:1: error: operation 'what' is not registered\nwhat\n^^^^\n",
 }
 

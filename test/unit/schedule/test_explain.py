@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -119,6 +120,30 @@ def hold(module: ModuleOp, option: str, name: str, seen: set[tuple[str, str | No
             assert changes == []
         else:
             assert line.changes == (", ".join(changes) or "as before")
+    hold_steps(module, "op" if option == "op" else "arg", name, list(lines(explained)))
+
+
+def hold_steps(
+    module: ModuleOp, option: Literal["op", "arg"], name: str, found: list[Line]
+) -> None:
+    """The steps of an explanation are those lines that apply, in their order, and do what they do."""
+    blocks: list[list[str]] = []
+    for line in explain(make_context(), module, option, name, steps=True).splitlines():
+        if line.startswith("// applies: "):
+            blocks.append([])
+        elif line.startswith("    "):
+            blocks[-1].append(line)
+        else:
+            assert not line or line.startswith("// ")
+    pipelines = [line.passes for line in found if line.did is not None]
+    assert len(blocks) == len(pipelines)
+    empty = str(Program(module).schedule())
+    for steps, pipeline in zip(blocks, pipelines, strict=True):
+        assert steps
+        text = empty.replace("    transform.yield", "\n".join([*steps, "    transform.yield"]))
+        after = module.clone()
+        run_passes(after, pipeline)
+        assert str(Program(module).parse_schedule(text).program) == print_module(after)
 
 
 def every_name(func: FuncOp) -> list[tuple[str, str]]:
@@ -239,6 +264,8 @@ def test_parts_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["--explain", "op="], "argument --explain: expected op=NAME or arg=NAME, not 'op='"),
         (["--explain", "ops=a"], "argument --explain: expected op=NAME or arg=NAME, not 'ops=a'"),
         (["--explain"], "argument --explain: expected one argument"),
+        (["--steps"], "argument --steps: goes with --explain"),
+        (["--totals", "--steps"], "argument --steps: goes with --explain"),
         (["--explain", "op=a", "--totals"], "--totals: not allowed with argument --explain"),
         (["--show-dependences", "--explain", "op=a"], "--explain: not allowed with argument --show-dependences"),
         (["--show-dependences=png"], "argument --show-dependences: invalid value 'png' (choose from dot, svg)"),
@@ -266,6 +293,40 @@ def test_flags_of_programs_still_serve_between_passes(
     out, err = capsys.readouterr()
     assert "#layout.dist<dp = local>" in err
     assert out.startswith("@f\n")
+
+
+UNINFERRED = """
+layout.mesh @mesh(dp = 2)
+func.func @f(%x: tensor<?xf32> {layout.of = #layout.dist<dp = sliced(0)>}) -> tensor<?xf32> {
+  %a = coll.all_gather %x over [dp] : tensor<?xf32> -> tensor<?xf32>
+  func.return %a : tensor<?xf32>
+}
+"""
+
+
+def test_what_is_not_inferred_is_not_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "u.mlir"
+    path.write_text(UNINFERRED)
+    for flags in (["--totals"], ["--explain", "op=a"], ["--explain", "op=a", "--steps"]):
+        assert main([str(path), *flags]) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert "'func.func' op is not inferred yet: run coconet-infer first" in err
+    assert main([str(path), "-p", "coconet-infer", "--totals"]) == 0
+    assert "4*x.0*(1 - 1/dp)" in capsys.readouterr().out
+    # What waits for what is the same without layouts.
+    assert main([str(path), "--show-dependences"]) == 0
+    assert "all_gather" in capsys.readouterr().out
+
+
+def test_an_argument_that_is_nowhere_replicated() -> None:
+    module = Program.parse(TWICE).module
+    text = explain(make_context(), module, "arg", "w")
+    assert "slice-state (only an argument that is replicated on an axis, and there is none)" in text
+    assert "applies" not in text
+    assert "declines" not in text
 
 
 def test_totals(program: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,6 +101,16 @@ def test_the_pass_is_the_flag(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == by_pass
 
 
+def test_a_program_is_checked_once_for_all_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[object] = []
+    monkeypatch.setattr("coconet_ir.schedule.apply.check", checked.append)
+    Path("t.mlir").write_text(
+        SCHEDULE.replace("split %a\n", "split %a\n    transform.coconet.reorder %a_ag\n")
+    )
+    assert opt.main(["p.mlir", "--schedule", "t.mlir:split"]) == 0
+    assert len(checked) == 1
+
+
 def test_a_run_infers_layouts_first(capsys: pytest.CaptureFixture[str]) -> None:
     text = PROGRAM.replace("%g: !l", "%g: !x {layout.of = #layout.dist<tp = local>}")
     Path("u.mlir").write_text(text.replace(": !l -> !x", ": !x -> !x"))

@@ -409,7 +409,7 @@ func.func @overlap_range(%x: !l) {
 !w = tensor<6x6xf32>
 layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
 func.func @overlap_no_dimension(%x: !x, %w: !w) {
-  // expected-error @+1 {{'coll.overlap' op cannot work chunk by chunk: no dimension of 'a' works; of the last, 1: 'b' reduces its dimension 'k', so that nothing is done before the last chunk; overlap along another dimension, or leave it behind the overlap}}
+  // expected-error @+1 {{'coll.overlap' op cannot work chunk by chunk: no dimension of 'a' works; of the last, 1: 'b' reduces its dimension 'k', so that nothing is done before the last chunk; leave it behind the overlap}}
   %0 = coll.overlap {
     %a = comp.matmul %x, %w : (!x, !w) -> !x
     %s = comp.softmax %a dim 0 : !x

@@ -435,7 +435,7 @@ func.func private @declaration(tensor<8xf32>)
 // -----
 
 module {
-  // expected-error @+1 {{'builtin.module' op has a region: at the top stand layout.mesh, func.func and comp.define}}
+  // expected-error @+1 {{'builtin.module' op is one of several modules of a file, or stands in another; a program is one module; parts between '// -----' lines are read apart with --split-input-file}}
   module {
     func.func @nested(%x: tensor<8xf32, #layout.dist<dp = local>>) {
       func.return

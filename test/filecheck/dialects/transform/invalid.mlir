@@ -16,7 +16,7 @@ module attributes {transform.with_named_sequence} {
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @no_options(%program: !transform.any_op) {
     %a = transform.coconet.named "a" in %program
-    // expected-error @+1 {{'transform.coconet.inline' op has no option 'named'; it has none}}
+    // expected-error @+1 {{'transform.coconet.inline' op has no option 'named'; it has func}}
     transform.coconet.inline %a as "x"
     transform.yield
   }
@@ -92,7 +92,7 @@ module attributes {transform.with_named_sequence} {
 // -----
 
 module attributes {transform.with_named_sequence} {
-  transform.named_sequence @other_word(%program: !transform.any_op) {
+  transform.named_sequence @other_words(%program: !transform.any_op) {
     %a = transform.coconet.named "a" in %program
     // expected-error @+1 {{option 'into' takes "rs-ag" or "reduce-broadcast", not "ring"}}
     %rs, %ag = transform.coconet.split %a {into = "ring"}
@@ -126,7 +126,7 @@ module attributes {transform.with_named_sequence} {
 module attributes {transform.with_named_sequence} {
   transform.named_sequence @missing_option(%program: !transform.any_op) {
     %a = transform.coconet.named "a" in %program
-    // expected-error @+1 {{'transform.coconet.slice' op property 'over' expected}}
+    // expected-error @+1 {{'transform.coconet.slice' op needs the option over, the axes to slice over: over = ["dp"]}}
     %s, %ag = transform.coconet.slice %a
     transform.yield
   }
@@ -280,6 +280,177 @@ module attributes {transform.with_named_sequence} {
     %a = transform.coconet.named "a" in %program
     // expected-note @+1 {{defined here}}
     %rs, %ag = transform.coconet.split %a
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @no_program(%program: !transform.any_op) {
+    // expected-error @+1 {{expected the program behind the name: "a" in %program}}
+    %a = transform.coconet.named "a"
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @no_handle(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{expected a handle, as in transform.coconet.split %a}}
+    %rs, %ag = transform.coconet.split
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @key_twice(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{'dim' is given twice}}
+    %rs, %ag = transform.coconet.split %a {dim = 0, dim = 1}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @parentheses(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{options stand in braces: {dim = 0}}}
+    %rs, %ag = transform.coconet.split %a (dim = 0)
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @handle_type(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{handles have one type, which is left out}}
+    %rs, %ag = transform.coconet.split %a {dim = 0} : !transform.any_op
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @bare_option(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{options stand in braces: {between}}}
+    %f = transform.coconet.fuse %a as "k" between
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @bare_value(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{options stand in braces: {dim}}}
+    %rs, %ag = transform.coconet.split %a dim = 0
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @no_axes(%program: !transform.any_op) {
+    // expected-error @+1 {{needs the option over, the axes to slice over: over = ["dp"]}}
+    %s, %ag = transform.coconet.slice %program {arg = "w"}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @upstream_word(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{operation 'transform.split' is not registered; did you mean 'transform.coconet.split'?}}
+    %rs, %ag = transform.split %a
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @misspelt(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{operation 'transform.coconet.splitt' is not registered; did you mean 'transform.coconet.split'?}}
+    %rs, %ag = transform.coconet.splitt %a
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @other_word(%program: !transform.any_op) {
+    // expected-error @+1 {{operation 'transform.coconet.match' is not registered; did you mean 'transform.coconet.named'?}}
+    %a = transform.coconet.match "a" in %program
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @program_and_handle(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{'transform.coconet.combine' op takes the program beside operations: it takes one or the other}}
+    transform.coconet.combine %program, %a
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @name_for_all(%program: !transform.any_op) {
+    // expected-error @+1 {{'transform.coconet.combine' op makes any number of groups: leave the name out}}
+    transform.coconet.combine %program as "g"
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @handle_to_all(%program: !transform.any_op) {
+    // expected-error @+1 {{Operation has 0 results, but was given 1 to bind}}
+    %g = transform.coconet.combine %program
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @function_of_handles(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{option 'func' goes with the program: handles stand for operations of their functions}}
+    transform.coconet.inline %a {func = "f"}
+    transform.yield
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  transform.named_sequence @handle_of_all(%program: !transform.any_op) {
+    %a = transform.coconet.named "a" in %program
+    // expected-error @+1 {{gives a handle to the group of what it takes, and none where it takes the program}}
+    "transform.coconet.combine"(%a) : (!transform.any_op) -> ()
     transform.yield
   }
 }

@@ -102,7 +102,33 @@ func.func @end_of_a_schedule() {
 
 // -----
 
-// expected-error @+1 {{'builtin.module' op has a region: at the top stand layout.mesh, func.func and comp.define}}
+// expected-error @+1 {{'builtin.module' op is one of several modules of a file, or stands in another; schedules are one module: put its sequences into it}}
 module attributes {transform.with_named_sequence} {
 }
 layout.mesh @mesh(dp = 2)
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  // expected-error @+1 {{'transform.named_sequence' op does not end in transform.yield}}
+  transform.named_sequence @no_end(%program: !transform.any_op) {
+    transform.coconet.slice_state %program
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  // expected-error @+1 {{'transform.named_sequence' op does not end in transform.yield}}
+  transform.named_sequence @nothing(%program: !transform.any_op) {
+  }
+}
+
+// -----
+
+module attributes {transform.with_named_sequence} {
+  // expected-error @+1 {{'transform.named_sequence' op is named 'a:b', which FILE:NAME cannot select: a name has no ':'}}
+  transform.named_sequence @"a:b"(%program: !transform.any_op) {
+    transform.yield
+  }
+}

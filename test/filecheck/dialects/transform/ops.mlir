@@ -35,6 +35,14 @@ module attributes {transform.with_named_sequence} {
     %group = transform.coconet.combine %w_slice, %w_ag as "a \22group\22" {my.note = 3 : i32, my.list = [1]}
     // CHECK-NEXT: transform.coconet.inline %o
     transform.coconet.inline %o
+    // CHECK-NEXT: transform.coconet.combine %program
+    transform.coconet.combine %program
+    // CHECK-NEXT: transform.coconet.combine %program {func = "f"}
+    transform.coconet.combine %program {func = "f"}
+    // CHECK-NEXT: transform.coconet.inline %program
+    transform.coconet.inline %program
+    // CHECK-NEXT: transform.coconet.inline %program {func = "f"}
+    transform.coconet.inline %program {func = "f"}
     // CHECK-NEXT: transform.yield
     transform.yield
   }
