@@ -78,6 +78,10 @@ def check(module: ModuleOp) -> None:
     from coconet_ir.analysis.dominance import check_dominance
     from coconet_ir.analysis.verifier import check_ends, unknown_axis, verify_program
 
+    if len(module.body.blocks) != 1:
+        raise IRError(
+            f"has {len(module.body.blocks)} blocks: a module has one, without arguments", module
+        )
     check_dominance(module)  # first: xDSL finds some of its errors too, and says less
     check_ends(module)
     try:

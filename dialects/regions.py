@@ -6,7 +6,7 @@ They mean their body inlined: a region decides how its operations are launched, 
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.dialects.utils import AbstractYieldOperation
@@ -174,6 +174,12 @@ class OverlapOp(RegionOp):
         for word, attribute, least in (("dim", self.dim, 0), ("chunks", self.chunks, 1)):
             if attribute is not None and attribute.value.data < least:
                 raise VerifyException(f"{word} = {attribute.value.data} must be at least {least}")
+
+
+def kind_of(op: Operation) -> Hashable:
+    """What collectives that one launch can be have in common: `unlike` of two of them is None."""
+    ends = (op.operands[0].type, op.results[0].type)
+    return op.name, frozenset(op.properties.items()), *map(element_of, ends)
 
 
 def unlike(first: Operation, other: Operation) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -15,7 +15,7 @@ from coconet_ir.analysis.bytes import CollectiveOp
 from coconet_ir.analysis.dependences import Dependences
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import axes_text
-from coconet_ir.dialects.regions import GroupOp, unlike
+from coconet_ir.dialects.regions import GroupOp, kind_of, unlike
 from coconet_ir.passes.regions import enclose, region_name
 from coconet_ir.schedule.remarks import Reason, Refused, Remark, emit, location_of
 from coconet_ir.schedule.rewriting import (
@@ -140,7 +140,10 @@ class _Group:
 def _groups(func: FuncOp) -> list[list[CollectiveOp]]:
     """The groups of at least two collectives that can be launched as one, all of them together."""
     dependences = Dependences(func)
-    groups: list[_Group] = []
+    groups: dict[Hashable, list[_Group]] = {}
+    """The groups of each kind of collective."""
+    combined: list[_Group] = []
+    """Those of at least two."""
     waits: dict[Operation, int] = {}
     """What an operation waits for, and is itself."""
     count = 0
@@ -149,16 +152,18 @@ def _groups(func: FuncOp) -> list[list[CollectiveOp]]:
         for before in dependences.graph.predecessors(op):
             waits[op] |= waits[before]
         if isinstance(op, CollectiveOp):
-            known = _all_waits(waits[op], groups)
-            fits = (g for g in groups if not known & g.own and unlike(g.ops[0], op) is None)
-            if (group := next(fits, None)) is None:
-                groups.append(group := _Group())
+            known = _all_waits(waits[op], combined)
+            alike = groups.setdefault(kind_of(op), [])
+            if (group := next((g for g in alike if not known & g.own), None)) is None:
+                alike.append(group := _Group())
             group.ops.append(op)
+            if len(group.ops) == 2:
+                combined.append(group)
             group.waits |= waits[op]
             group.own |= 1 << count
             waits[op] |= 1 << count
             count += 1
-    return [group.ops for group in groups if len(group.ops) > 1]
+    return [group.ops for group in combined]
 
 
 def _all_waits(waits: int, groups: Sequence[_Group]) -> int:
@@ -167,6 +172,6 @@ def _all_waits(waits: int, groups: Sequence[_Group]) -> int:
     while before != waits:
         before = waits
         for group in groups:
-            if len(group.ops) > 1 and waits & group.own:
+            if waits & group.own:
                 waits |= group.own | group.waits
     return waits

@@ -18,7 +18,7 @@ from coconet_ir.analysis.rules import rule_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import AxesAttr, axes_text
 from coconet_ir.dialects.regions import FusedOp
-from coconet_ir.passes.regions import FREE, check_convex, enclose, region_name, taken_in
+from coconet_ir.passes.regions import check_convex, enclose, is_free, region_name, taken_in
 from coconet_ir.schedule.remarks import Refused, Remark
 from coconet_ir.schedule.rewriting import applied, declined, rewrite_set, rewrite_set_in
 from coconet_ir.schedule.selection import label_of
@@ -29,7 +29,7 @@ class FusePass(ModulePass):
     """Put the operations named `ops`, all or none, into one `coll.fused`. Reads and leaves the distributed level.
 
     `between` also takes in what lies on paths between them, and, of what only they read, splats, constants,
-    broadcasts, views and what is computed element by element.
+    broadcasts, views and, where that is legal, what is computed element by element.
     `named` is the name of the result, by default `fused_N`, N being the first of them.
     """
 
@@ -47,19 +47,27 @@ class FusePass(ModulePass):
     def rewrite(self, func: FuncOp, targets: Sequence[Operation]) -> Remark:
         """Fuse `targets` of `func`. Raises `IRError` for options that do not fit them."""
         dependences = Dependences(func)
-        chosen = taken_in(dependences, targets, _is_absorbed) if self.between else set(targets)
-        members = [op for op in dependences.order if op in chosen]
+        sets = [set(targets)]
+        if self.between:
+            sets = [taken_in(dependences, targets, absorbs) for absorbs in (_is_absorbed, is_free)]
+        members = [op for op in dependences.order if op in sets[-1]]
         first = next(op for op in members if op in targets)
         if len(members) < 2:
             raise IRError("is the only operation named: two or more are fused", first)
         named = region_name(func, self.named, f"fused_{label_of(first)}", first)
-        try:
-            check_convex(dependences, chosen)
-            check_fused(members)
-        except Refused as refused:
-            return declined("fuse", first, refused)
+        for chosen in sets:
+            members = [op for op in dependences.order if op in chosen]
+            try:
+                check_convex(dependences, chosen)
+                check_fused(members)
+                break
+            except Refused as refused:
+                if (
+                    chosen is sets[-1]
+                ):  # else what was taken in beside the way may be what stands in it
+                    return declined("fuse", first, refused)
         axes = next((op.axes for op in members if isinstance(op, CollectiveOp)), None)
-        region = enclose(func, dependences, chosen, FusedOp, named, _properties(axes))
+        region = enclose(func, dependences, members, FusedOp, named, _properties(axes))
         over = "" if axes is None else f" over {axes_text(axes.data)}"
         message = (
             f"{len(members)} operation(s) are one kernel '{named}'{over}, which gives "
@@ -77,7 +85,7 @@ def fuse(
 
 def _is_absorbed(op: Operation) -> bool:
     """Whether an operation runs as part of the kernel that reads its result, at no cost but its own arithmetic."""
-    if isinstance(op, FREE):
+    if is_free(op):
         return True
     rule = rule_of(op)
     return rule is not None and bool(rule.data) and all(is_elementwise(op, i) for i in rule.data)

@@ -19,8 +19,10 @@ from coconet_ir.dialects.regions import RegionOp, YieldOp
 from coconet_ir.schedule.remarks import Reason, Refused
 from coconet_ir.schedule.selection import NAME, Names, as_value_name, called, is_rewritten, label_of
 
-FREE = (ConstantOp, SplatOp, BroadcastOp, *VIEWS)
-"""What costs nothing where it is used, but would be written to memory and read again elsewhere."""
+
+def is_free(op: Operation) -> bool:
+    """Whether an operation costs nothing where it is used, but would be written to memory and read again elsewhere."""
+    return isinstance(op, (ConstantOp, SplatOp, BroadcastOp, *VIEWS))
 
 
 def check_convex(dependences: Dependences, members: Collection[Operation]) -> None:
@@ -39,7 +41,7 @@ def check_convex(dependences: Dependences, members: Collection[Operation]) -> No
 def taken_in(
     dependences: Dependences,
     members: Collection[Operation],
-    absorbs: Callable[[Operation], bool] = lambda op: isinstance(op, FREE),
+    absorbs: Callable[[Operation], bool] = is_free,
 ) -> set[Operation]:
     """The members, what lies on paths between them, and of what only they read the tensors that `absorbs` takes.
 

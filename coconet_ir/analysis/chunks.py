@@ -16,11 +16,12 @@ from math import lcm
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from coconet_ir.analysis.bytes import CollectiveOp
-from coconet_ir.analysis.fusion import is_elementwise, source
+from coconet_ir.analysis.fusion import is_elementwise, moved_on_the_way, source
 from coconet_ir.analysis.memory import data_uses, reads
 from coconet_ir.analysis.notation import Reduction, Rule, Whole
 from coconet_ir.analysis.rules import rank_of, rule_of
 from coconet_ir.diagnostics import IRError
+from coconet_ir.dialects.attributes import axes_text, dist_of
 from coconet_ir.dialects.comp import Conv2dOp, MatmulOp, UpdateOp, is_target
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.dialects.regions import FusedOp, RegionOp, YieldOp
@@ -165,11 +166,38 @@ def _chunks(chain: _Chain, result: OpResult, dim: int) -> Chunks:
                 Reason.CHUNKED_DIMENSION,
                 f"'{label_of(op)}' gets no chunks, since what it reads is made as a whole; {_LIFT}",
             )
+    _check_cuts(chain, follower)
     for op in chain.members:
         for step in _steps(op):
             if isinstance(step, UpdateOp):
                 _check_in_place(step, chain, follower)
     return Chunks(chain.stages, dim, follower.unit)
+
+
+def _check_cuts(chain: _Chain, chunks: _Follower) -> None:
+    """Raise `Refused` when two collectives cut the dimension over different axes: chunks are parts of blocks of one."""
+    first: CollectiveOp | None = None
+    for op in chain.members:
+        for step in _steps(op):
+            if not isinstance(step, CollectiveOp) or not _cuts(step, chunks):
+                continue
+            first = first or step
+            if step.axes != first.axes:
+                raise Refused(
+                    Reason.CHUNKED_DIMENSION,
+                    f"'{label_of(first)}' cuts the dimension of the chunks over {axes_text(first.axes.data)}, but "
+                    f"'{label_of(step)}' over {axes_text(step.axes.data)}; {_LIFT}",
+                )
+
+
+def _cuts(op: CollectiveOp, chunks: _Follower) -> bool:
+    """Whether a collective makes or ends a cut of the dimension that comes in chunks."""
+    for value, other in ((op.input, op.output), (op.output, op.input)):
+        if (along := chunks.along.get(value)) is not None:
+            cut, now = dist_of(value.type).by_dim, dist_of(other.type).by_dim
+            if cut.get(along[0]) != now.get(along[0]):
+                return True
+    return False
 
 
 class _Follower:
@@ -311,4 +339,5 @@ def _has_read(
         and chain.place[member] == chain.place[stores]
         and alike
         and not isinstance(source(update.value), StageOp)
+        and moved_on_the_way(reader, update, frozenset(chain.members)) is None
     )

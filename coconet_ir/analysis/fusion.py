@@ -27,8 +27,14 @@ from coconet_ir.dialects.coll import (
     ReduceOp,
     ReduceScatterOp,
 )
-from coconet_ir.dialects.comp import Conv2dOp, MatmulOp, ScaleOp, SegmentReduceOp, UpdateOp
-from coconet_ir.dialects.comp import ReduceOp as LocalReduceOp
+from coconet_ir.dialects.comp import (
+    Conv2dOp,
+    MatmulOp,
+    ReductionOp,
+    ScaleOp,
+    SegmentReduceOp,
+    UpdateOp,
+)
 from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.dialects.regions import RegionOp
 from coconet_ir.schedule.remarks import Reason, Refused
@@ -114,13 +120,18 @@ def _check_places(collectives: Sequence[CollectiveOp], inside: Members) -> None:
             f"'{label_of(sends[0])}' and '{label_of(others[0])}' belong to two kinds of kernel: one that sends "
             "to chosen ranks, and one that reduces and gathers; fuse the computation with one of them",
         )
-    exchanged = [op for op in sends if isinstance(op, AllToAllOp)]
-    if len(sends) > 1 and (exchanged != sends or all(op in ends for op in sends)):
-        raise Refused(
-            Reason.COLLECTIVE_ORDER,
-            f"'{label_of(sends[0])}' and '{label_of(sends[1])}' both send; one fused operation has one permute, or one "
-            "all_to_all at either end",
-        )
+    for op in sends[1:]:
+        if (
+            not isinstance(op, AllToAllOp)
+            or isinstance(sends[0], PermuteOp)
+            or sends[0] in ends
+            or op is not sends[1]
+        ):
+            raise Refused(
+                Reason.COLLECTIVE_ORDER,
+                f"'{label_of(sends[0])}' and '{label_of(op)}' both send; one fused operation has one permute, or one "
+                "all_to_all at either end",
+            )
 
 
 def _misplaced(op: CollectiveOp) -> Refused:
@@ -137,15 +148,24 @@ def _misplaced(op: CollectiveOp) -> Refused:
 
 
 def source(value: SSAValue) -> Operation | None:
-    """The operation that computes what a value is a view of; None for an argument."""
-    while isinstance(value, OpResult) and isinstance(value.op, VIEWS):
-        value = value.op.operands[0]
-    return value.op if isinstance(value, OpResult) else None
+    """The operation that computes what a value is a view of, or is stored by an update; None for an argument."""
+    while isinstance(value, OpResult):
+        if isinstance(value.op, UpdateOp):
+            value = value.op.value
+        elif isinstance(value.op, VIEWS):
+            value = value.op.operands[0]
+        else:
+            return value.op
+    return None
 
 
 def _is_read(value: SSAValue, inside: Members) -> bool:
-    """Whether a member computes with the data of a value, not only stores it."""
-    return any(op in inside and not isinstance(op, UpdateOp) for op, _ in data_uses(value))
+    """Whether a member computes with the data of a value, not only stores it; also with what the update gives."""
+    return any(
+        _is_read(op.output, inside) if isinstance(op, UpdateOp) else True
+        for op, _ in data_uses(value)
+        if op in inside
+    )
 
 
 def _is_small(op: AllReduceOp) -> bool:
@@ -157,24 +177,43 @@ def _is_reduced(value: SSAValue, inside: Members) -> bool:
     op = source(value)
     while op in inside and isinstance(op, ScaleOp):
         op = source(op.operands[0])
-    return op in inside and isinstance(op, LocalReduceOp | SegmentReduceOp)
+    return op in inside and isinstance(op, ReductionOp | SegmentReduceOp)
 
 
 def _check_in_place(update: UpdateOp, inside: Members) -> None:
     """Raise `Refused` when a member might read the target of an update after it has been overwritten."""
     owned = _owned(update, inside)
-    alone = owned == dist_of(update.target.type).cuts
+
+    def meets(op: Operation) -> bool:
+        """Whether an operation is over only when every read that it can come from is.
+
+        All ranks meet at an all_reduce of a small or reduced value. If the rank alone stores into its memory, a
+        reduction to one number, or to one a segment, will do, which is there when all its threads are done.
+        """
+        if isinstance(op, AllReduceOp):
+            return _is_small(op) or _is_reduced(op.input, inside)
+        alone = owned == dist_of(update.target.type).cuts
+        whole = bool(op.results) and all(rank_of(r.type) == 0 for r in op.results)
+        return alone and (whole or isinstance(op, SegmentReduceOp))
+
     for reader, index in data_uses(update.target):
-        if reader not in inside or _reads_own(update, reader, index, owned):
+        if reader not in inside:
             continue
-        if _waits_for_all_reads(reader, update, inside, alone):
-            continue
-        raise Refused(
-            Reason.IN_PLACE,
-            f"'{label_of(update)}' stores into an argument that '{label_of(reader)}' reads other than element by "
-            "element on the slice that a rank owns: another rank or thread may have overwritten it by then; let "
-            "it run before, outside",
-        )
+        if not _reads_own(update, reader, index, owned):
+            if _waits_for_all_reads(reader, update, inside, meets):
+                continue
+            raise _overtaken(update, reader)
+        if (moves := moved_on_the_way(reader, update, inside, meets)) is not None:
+            raise _overtaken(update, moves)
+
+
+def _overtaken(update: UpdateOp, reader: Operation) -> Refused:
+    return Refused(
+        Reason.IN_PLACE,
+        f"'{label_of(update)}' stores into an argument that '{label_of(reader)}' reads other than element by "
+        "element on the slice that a rank owns: another rank or thread may have overwritten it by then; let "
+        "it run before, outside",
+    )
 
 
 def _owned(update: UpdateOp, inside: Members) -> tuple[Cut, ...] | None:
@@ -217,21 +256,41 @@ def is_elementwise(op: Operation, index: int) -> bool:
     )
 
 
-def _waits_for_all_reads(reader: Operation, update: UpdateOp, inside: Members, alone: bool) -> bool:
-    """Whether what a reader makes reaches the update, and only where every read it can come from is over.
+def moved_on_the_way(
+    reader: Operation,
+    update: UpdateOp,
+    inside: Members,
+    meets: Callable[[Operation], bool] = lambda op: False,
+) -> Operation | None:
+    """A member that brings what a reader makes of one element of the target to the store of another, or None.
 
-    That is at an all_reduce of the operation, where all ranks meet; and, if the rank alone stores into its memory,
-    at a reduction to one number, which is there when all its threads are done.
+    Where all have met (`meets`) every element has been read.
     """
+    pending, seen = [reader], {reader}
+    while pending:
+        for result in pending.pop().results:
+            for use in result.uses:
+                op = use.operation
+                if op not in inside or op in seen or op is update or meets(op):
+                    continue
+                if not (
+                    is_elementwise(op, use.index)
+                    or isinstance(op, UpdateOp | RelaxOp | AllGatherOp)
+                ):
+                    if update in _reached(op, inside, meets):
+                        return op
+                    continue
+                seen.add(op)
+                pending.append(op)
+    return None
+
+
+def _waits_for_all_reads(
+    reader: Operation, update: UpdateOp, inside: Members, meets: Callable[[Operation], bool]
+) -> bool:
+    """Whether what a reader makes reaches the update, and only where every read it can come from is over."""
     past = _reached(reader, inside, lambda op: False)
-    if update not in past:
-        return False
-
-    def meets(op: Operation) -> bool:
-        whole = rank_of(op.results[0].type) == 0 if op.results else False
-        return isinstance(op, AllReduceOp) or (alone and whole)
-
-    return update not in _reached(reader, inside, meets)
+    return update in past and update not in _reached(reader, inside, meets)
 
 
 def _reached(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import OpTrait
@@ -189,9 +189,12 @@ def in_uninferred_function(op: Operation) -> bool:
 
 def is_uninferred(func: FuncOp) -> bool:
     """Whether the function's layouts still stand as `layout.of` on its arguments and results."""
-    for attributes in (func.arg_attrs, func.res_attrs):
-        if attributes is not None and any(LAYOUT_OF in entry.data for entry in attributes):
-            return True
+    for name in ("arg_attrs", "res_attrs"):
+        attributes = func.properties.get(name)
+        if isinstance(attributes, ArrayAttr):  # else the function is wrong, and not verified yet
+            for entry in cast(ArrayAttr[Attribute], attributes):
+                if isinstance(entry, DictionaryAttr) and LAYOUT_OF in entry.data:
+                    return True
     return False
 
 

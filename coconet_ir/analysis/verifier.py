@@ -22,6 +22,7 @@ from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.analysis.chunks import check_overlap
 from coconet_ir.analysis.dist import Partial
@@ -129,6 +130,11 @@ def _second_module(module: ModuleOp) -> IRError:
 def unknown_axis(module: ModuleOp) -> IRError | None:
     """The error for the first axis that the mesh lacks, if there is one, in a module that need not be checked."""
     meshes = [op for op in module.ops if isinstance(op, MeshOp)]
+    try:
+        for mesh in meshes:
+            mesh.verify()
+    except VerifyException:
+        return None
     layouts = _Layouts(meshes[0] if len(meshes) == 1 else None)
     try:
         for op in module.walk():

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr
 from xdsl.dialects.transform import NamedSequenceOp, YieldOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.utils.exceptions import ParseError
@@ -34,6 +34,8 @@ from coconet_ir.dialects.transform import (
     Step,
 )
 from coconet_ir.frontend import check, make_context, parse_program, read_source, source_name
+
+_NO_SCHEDULE = "is no schedule: a schedule takes one argument, the program as !transform.any_op, and gives no result"
 
 
 def load_sequence(reference: str) -> NamedSequenceOp:
@@ -144,9 +146,11 @@ def check_schedules(module: ModuleOp) -> None:
 
 
 def check_ends(module: ModuleOp) -> None:
-    """Raise `IRError` for a schedule without its last operation, before xDSL says so of the last step."""
+    """Raise `IRError` for a schedule without a type or its last operation, of which xDSL says less, or fails."""
     for op in module.ops:
         if isinstance(op, NamedSequenceOp) and len(op.body.blocks) == 1:
+            if not isinstance(op.properties.get("function_type"), FunctionType):
+                raise IRError(_NO_SCHEDULE, op)
             if not isinstance(op.body.block.last_op, YieldOp):
                 raise IRError("does not end in transform.yield", op)
 
@@ -158,12 +162,9 @@ def _check_sequence(sequence: NamedSequenceOp) -> None:
             f"is named '{name}', which FILE:NAME cannot select: a name has no ':'", sequence
         )
     block = sequence.body.block
-    if tuple(block.arg_types) != (HANDLE,) or sequence.function_type.outputs.data:
-        raise IRError(
-            "is no schedule: a schedule takes one argument, the program as !transform.any_op, and gives no "
-            "result",
-            sequence,
-        )
+    type = FunctionType.from_lists([HANDLE], [])
+    if tuple(block.arg_types) != (HANDLE,) or sequence.function_type != type:
+        raise IRError(_NO_SCHEDULE, sequence)
     for op in block.ops:
         if op is not block.last_op and not isinstance(op, Step):
             known = ", ".join(step.name for step in STEPS)

@@ -25,7 +25,7 @@ from coconet_ir.passes.combine import CombinePass
 from coconet_ir.passes.fuse import FusePass
 from coconet_ir.passes.inline import InlineSchedulePass
 from coconet_ir.passes.overlap import OverlapPass
-from coconet_ir.passes.regions import FREE
+from coconet_ir.passes.regions import is_free
 from coconet_ir.passes.reorder import ReorderPass
 from coconet_ir.passes.slice import SlicePass
 from coconet_ir.passes.slice_state import SliceStatePass
@@ -217,7 +217,7 @@ def _is_collective(op: Operation) -> bool:
 def _computes(op: Operation) -> bool:
     """Whether an operation computes a tensor, or is a region."""
     tensor = bool(op.results) and rank_of(op.results[0].type) is not None
-    return isinstance(op, RegionOp) or (tensor and not isinstance(op, FREE))
+    return isinstance(op, RegionOp) or (tensor and not is_free(op))
 
 
 def _nearest(

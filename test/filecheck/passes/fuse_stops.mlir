@@ -107,6 +107,22 @@ func.func @reduced_and_sent(%x: !local, %y: !local) -> (!part, !local) {
   func.return %a, %z : !part, !local
 }
 
+// What an update stores is the value itself: to compute with its result is to read the gather.
+func.func @gathered_stored_and_read(%x: !part, %m: !x) -> !x {
+  // expected-remark @+1 {{fuse 'a': declined [not-convex]: a path leaves the set and enters it again: 'a' -> 'u' -> 'z'; take in what lies between, or leave out one end}}
+  %a = coll.all_gather %x over [dp] : !part -> !x
+  %u = comp.update %m, %a : !x
+  %z = math.exp %u : !x
+  func.return %z : !x
+}
+
+func.func @three_exchanges(%x: !part, %y: !part) -> (tensor<?x?xf32, #layout.dist<dp = sliced(1)>>, tensor<?x?xf32, #layout.dist<dp = sliced(1)>>) {
+  // expected-remark @+1 {{fuse 'a': declined [collective-order]: 'a' and 'z' both send; one fused operation has one permute, or one all_to_all at either end}}
+  %a = coll.all_to_all %x over [dp] from 0 to 1 : !part -> tensor<?x?xf32, #layout.dist<dp = sliced(1)>>
+  %z = coll.all_to_all %y over [dp] from 0 to 1 : !part -> tensor<?x?xf32, #layout.dist<dp = sliced(1)>>
+  func.return %a, %z : tensor<?x?xf32, #layout.dist<dp = sliced(1)>>, tensor<?x?xf32, #layout.dist<dp = sliced(1)>>
+}
+
 // -----
 
 // Errors: options that fit nothing.

@@ -149,3 +149,65 @@ func.func @sent(%w: !local, %g: !part) {
   %z = comp.update %w, %l : !local
   func.return
 }
+
+// The read is element by element, but what is made of it moves on the way to the store.
+
+// CHECK-LABEL: func.func @moved(
+// CHECK-NOT: coll.fused
+func.func @moved(%w: tensor<3x3xf32>, %s: f32) {
+  // expected-remark @+1 {{fuse 'a': declined [in-place]: 'z' stores into an argument that 'r' reads other than element by element}}
+  %a = comp.scale %w by %s : tensor<3x3xf32>
+  %r = comp.transpose %a perm [1, 0] : tensor<3x3xf32> -> tensor<3x3xf32>
+  %z = comp.update %w, %r : tensor<3x3xf32>
+  func.return
+}
+
+// CHECK-LABEL: func.func @normalised(
+// CHECK-NOT: coll.fused
+func.func @normalised(%w: tensor<3x3xf32>, %s: f32) {
+  // expected-remark @+1 {{fuse 'a': declined [in-place]: 'z' stores into an argument that 'r' reads other than element by element}}
+  %a = comp.scale %w by %s : tensor<3x3xf32>
+  %r = comp.softmax %a dim 1 : tensor<3x3xf32>
+  %z = comp.update %w, %r : tensor<3x3xf32>
+  func.return
+}
+
+// Peers may still be reading %g for the all_reduce that begins the kernel.
+
+// CHECK-LABEL: func.func @sent_whole(
+// CHECK-NOT: coll.fused
+func.func @sent_whole(%g: tensor<3x3xf32, #layout.dist<dp = local>>) {
+  // expected-remark @+1 {{fuse 'a': declined [in-place]: 'z' stores into an argument that 'a' reads other than element by element}}
+  %a = coll.all_reduce sum %g over [dp] : tensor<3x3xf32, #layout.dist<dp = local>> -> tensor<3x3xf32>
+  %r = comp.transpose %a perm [1, 0] : tensor<3x3xf32> -> tensor<3x3xf32>
+  %l = layout.relax %r over [dp] : tensor<3x3xf32> -> tensor<3x3xf32, #layout.dist<dp = local>>
+  %z = comp.update %g, %l : tensor<3x3xf32, #layout.dist<dp = local>>
+  func.return
+}
+
+// What is stored into %w is what is gathered into %m: peers store it.
+
+// CHECK-LABEL: func.func @stored_twice(
+// CHECK-NOT: coll.fused
+func.func @stored_twice(%g: !local, %m: !x, %w: !x) -> !x {
+  // expected-remark @+1 {{fuse 'a': declined [in-place]: 'z' stores into an argument that 'r' reads other than element by element}}
+  %a = coll.reduce_scatter sum %g over [dp] dim 0 : !local -> !part
+  %r = math.exp %w : !x
+  %ag = coll.all_gather %a over [dp] : !part -> !x
+  %u = comp.update %m, %ag : !x
+  %z = comp.update %w, %u : !x
+  func.return %r : !x
+}
+
+// One value a segment is there when the segment has been read.
+
+// CHECK-LABEL: func.func @segments(
+// CHECK: coll.fused {
+func.func @segments(%w: tensor<64xf32>, %offsets: tensor<9xi64>) {
+  // expected-remark @+1 {{fuse 'a': applied: 4 operation(s) are one kernel 'k', which gives 0 value(s)}}
+  %a = comp.segment_reduce sum %w, %offsets : (tensor<64xf32>, tensor<9xi64>) -> tensor<8xf32>
+  %r = comp.segment_broadcast %a, %offsets like %w : (tensor<8xf32>, tensor<9xi64>, tensor<64xf32>) -> tensor<64xf32>
+  %new = arith.addf %w, %r : tensor<64xf32>
+  %z = comp.update %w, %new : tensor<64xf32>
+  func.return
+}

@@ -572,3 +572,28 @@ func.func @former_types_elsewhere(%x: f32) {
   %y = arith.negf %x {coconet.resliced = f32} : f32
   func.return
 }
+
+// -----
+
+// Generic text is checked as far as other checks lean on it.
+
+// expected-error @+2 {{'layout.mesh' op i32 should be of base attribute coll.axes}}
+"builtin.module"() ({
+  "layout.mesh"() {sym_name = "mesh", axes = i32} : () -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error @+2 {{'func.func' op expected ArrayAttr attribute, but got}}
+"builtin.module"() ({
+  "func.func"() ({
+  ^bb0(%x : f32):
+    %y = "arith.negf"(%x) : (f32) -> f32
+    "func.return"() : () -> ()
+  }) {sym_name = "f", function_type = (f32) -> (), arg_attrs = f32} : () -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{'builtin.module' op has 0 blocks: a module has one, without arguments}}
+"builtin.module"() ({}) : () -> ()
