@@ -47,6 +47,7 @@ from coconet_ir.dialects.attributes import (
     dist_of,
     with_dist,
 )
+from coconet_ir.dialects.custom import CustomOp, DefineOp
 from coconet_ir.dialects.elements import element_of
 from coconet_ir.frontend import make_context, parse_program
 from coconet_ir.passes.views import views
@@ -107,14 +108,18 @@ class Program:
     """Arguments that are offsets of segments of this many elements."""
     least: dict[str, int]
     """The number of ranks that an axis needs, for the roots that are named."""
+    aim: list[str]
+    """The names of the operations and arguments that the motif is about."""
+    size: int
+    """The number of operations, without views, constants and what is there for its shape."""
 
 
 class Generator:
-    """Makes one program."""
+    """Makes one program, over at least so many axes."""
 
-    def __init__(self, rng: random.Random):
+    def __init__(self, rng: random.Random, least_axes: int = 1):
         self.rng = rng
-        self.axes = tuple("abc"[: rng.choice((1, 1, 2, 2, 3))])
+        self.axes = tuple("abc"[: max(least_axes, rng.choice((1, 1, 2, 2, 3)))])
         self.end: Operation = ReturnOp()
         self.block = Block([self.end])
         self.func = FuncOp("f", ((), ()), Region(self.block))
@@ -130,6 +135,10 @@ class Generator:
         self.updated: set[SSAValue] = set()
         self.moved: set[SSAValue] = set()
         """What collectives made, and what was computed from that."""
+        self.wanted: list[SSAValue] = []
+        """What the next operation shall read if it can: one value at most."""
+        self.aim: list[str] = []
+        """The names of what the motif is about."""
         self.count = 0
         self.seed: SSAValue = self.scalar_argument(i64)
         self.factor: SSAValue = self.scalar_argument(f32)
@@ -184,10 +193,13 @@ class Generator:
         return self.rng.choice(("p", "p", "q", "r", 4, 6, ("p", 2), ("q", 3)))
 
     def pick(self, fits: Callable[[Value], bool] = lambda value: True) -> Value:
-        """A value that fits, the latest more often."""
+        """A value that fits: the one that is wanted, or any, the latest more often."""
         usable = [v for v in self.values if v.source not in self.updated and fits(v)]
         if not usable:
             raise Unfit
+        if (wanted := next((v for v in usable if v.ssa in self.wanted), None)) is not None:
+            self.wanted = []
+            return wanted
         if self.rng.random() < 0.6:
             usable = [v for v in usable if v.ssa in self.moved] or usable
         return self.rng.choice(usable[-6:] if self.rng.random() < 0.7 else usable)
@@ -214,6 +226,7 @@ class Generator:
         for index, size in enumerate(value.dims):
             if not isinstance(size, int):
                 self.put(op := DimOp(value.ssa, self.number(index)))
+                op.result.name_hint = self.name("d")
                 found.append(op.result)
         return found
 
@@ -277,20 +290,67 @@ class Generator:
     ) -> Value:
         return self.emit(kind, [value.ssa], value.element, value.dims, **properties)
 
-    def program(self, least: int, steps: Sequence[Callable[[Generator], None]]) -> Program:
-        """A program of at least this many operations beside views."""
+    def program(
+        self,
+        least: int,
+        steps: Sequence[Callable[[Generator], None]],
+        motif: Callable[[Generator], None] | None = None,
+    ) -> Program:
+        """A program of at least this many operations, views not counted, with a motif among them."""
         for _ in range(self.rng.choice((2, 3, 3, 4))):
             dims = tuple(self.dim() for _ in range(self.rng.choice((0, 1, 1, 2, 2, 2, 3))))
             self.argument(self.rng.choice(FLOATS), dims, self.layout(len(dims)))
         if self.rng.random() < 0.2:
             self.argument(i32, ("p",), self.layout(1))
-        tries = 0
-        while len(self.values) - len(self.arguments) < least and tries < 40 * least:
-            tries += 1
-            try:
-                self.rng.choice(steps)(self)
-            except (Unfit, RuleError):
+        self.argument(f32, ("p", "q"), REPLICATED)
+        due = self.rng.randrange(least)
+        while (made := self.operations()) < least or motif is not None:
+            if motif is None or made < due:
+                self.attempt(self.rng.choice(steps))
                 continue
+            if not any(self.attempt(motif) for _ in range(200)):
+                raise RuntimeError(f"{motif} never fits")
+            motif = None
+        return self.finish()
+
+    def read(self, value: Value, step: Callable[[Generator], None]) -> None:
+        """A step that reads a value. Raises `Unfit` when it does not."""
+        self.wanted = [value.ssa]
+        step(self)
+        if self.wanted:
+            raise Unfit
+
+    def attempt(self, step: Callable[[Generator], None]) -> bool:
+        """Whether a step fits; if not, nothing is left of it."""
+        last, values, arguments = self.end.prev_op, len(self.values), len(self.block.args)
+        updated, factor = set(self.updated), self.factor
+        try:
+            step(self)
+        except (Unfit, RuleError, LayoutError):
+            while (op := self.end.prev_op) is not None and op is not last:
+                op.detach()
+                op.erase()
+            del self.values[values:]
+            for arg in self.block.args[arguments:]:
+                del self.arguments[arg.name_hint or ""]
+                self.state.pop(arg.name_hint or "", None)
+                self.offsets.pop(arg.name_hint or "", None)
+                self.block.erase_arg(arg)
+            self.updated, self.factor, self.wanted = updated, factor, []
+            return False
+        return True
+
+    def operations(self) -> int:
+        """The number of operations, without views, constants and what is there for its shape."""
+        helpers = (arith.ConstantOp, DimOp, layout.SliceOp, layout.RelaxOp, ReturnOp)
+        return sum(not isinstance(op, helpers) for op in self.block.ops)
+
+    def finish(self) -> Program:
+        """Return what nobody reads and a few values more."""
+        if not any(isinstance(op, CustomOp) for op in self.block.ops):
+            for op in self.module.ops:
+                if isinstance(op, DefineOp):
+                    op.detach()
         returned = [
             v.ssa for v in self.values if not v.dist.has(Partial) and v.ssa.first_use is None
         ]
@@ -307,4 +367,13 @@ class Generator:
                 DictionaryAttr({STATE: UnitAttr()} if arg.name_hint in self.state else {})
                 for arg in self.block.args
             )
-        return Program(self.module, self.func, self.arguments, self.axes, self.offsets, self.least)
+        return Program(
+            self.module,
+            self.func,
+            self.arguments,
+            self.axes,
+            self.offsets,
+            self.least,
+            self.aim,
+            self.operations(),
+        )

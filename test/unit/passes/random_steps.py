@@ -7,6 +7,8 @@ from collections.abc import Callable
 from random_generator import Dims, Generator, Unfit, Value
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
     FloatAttr,
     IntegerAttr,
     SymbolRefAttr,
@@ -18,7 +20,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.tensor import SplatOp
-from xdsl.ir import Attribute, Block, Region
+from xdsl.ir import Attribute
 
 from coconet_ir.analysis.dist import (
     REPLICATED,
@@ -31,6 +33,7 @@ from coconet_ir.analysis.dist import (
 from coconet_ir.analysis.notation import pattern
 from coconet_ir.dialects import coll, comp, layout
 from coconet_ir.dialects.arith import CmpfOp, ExtFOp, SelectOp, TruncFOp
+from coconet_ir.dialects.arith_casts import FPToSIOp, SIToFPOp
 from coconet_ir.dialects.attributes import (
     AxesAttr,
     KindAttr,
@@ -109,8 +112,12 @@ def exchange(make: Generator) -> None:
 def permute(make: Generator) -> None:
     value = make.pick(lambda v: v.dist.has(Local))
     axis = make.rng.choice([axis for axis, s in value.dist.states if isinstance(s, Local)])
-    shift = IntegerAttr(make.rng.choice((-1, 1, 2)), i64)
-    make.collective(coll.PermuteOp, value, axes=AxesAttr((axis,)), shift=shift)
+    route: dict[str, Attribute] = {"shift": IntegerAttr(make.rng.choice((-1, 1, 2)), i64)}
+    if make.rng.random() < 0.3:
+        make.least[axis] = max(make.least[axis], 2)
+        pairs = make.rng.choice((((0, 1),), ((0, 1), (1, 0)), ((1, 0),)))
+        route = {"pairs": ArrayAttr(integers(pair) for pair in pairs)}
+    make.collective(coll.PermuteOp, value, axes=AxesAttr((axis,)), **route)
 
 
 def view(make: Generator) -> None:
@@ -153,6 +160,24 @@ def convert(make: Generator) -> None:
     value = make.pick(lambda v: v.element in (f32, bf16))
     kind, of = (TruncFOp, bf16) if value.element == f32 else (ExtFOp, f32)
     make.emit(kind, [value.ssa], of, value.dims)
+
+
+def integer(make: Generator) -> None:
+    one = make.pick(lambda v: v.element == i32)
+    other = make.pick(lambda v: v.dims == one.dims and v.element == i32)
+    kinds = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MaxSIOp, arith.MinSIOp)
+    make.emit(make.rng.choice(kinds), [one.ssa, other.ssa], i32, one.dims)
+
+
+def to_integer(make: Generator) -> None:
+    """From an argument, whose numbers are known to fit."""
+    value = make.pick(lambda v: v.element == f32 and v.source is v.ssa)
+    make.emit(FPToSIOp, [value.ssa], i32, value.dims)
+
+
+def from_integer(make: Generator) -> None:
+    value = make.pick(lambda v: v.element == i32)
+    make.emit(SIToFPOp, [value.ssa], f32, value.dims)
 
 
 def choose(make: Generator) -> None:
@@ -198,11 +223,22 @@ def matmul(make: Generator) -> None:
     )
 
 
+def conv2d(make: Generator) -> None:
+    """A convolution that keeps height and width."""
+    value = make.pick(lambda v: v.element == f32 and len(v.dims) == 4)
+    size = make.rng.choice((1, 3))
+    dims: Dims = (size, size, value.dims[-1], make.dim())
+    filters = make.argument(f32, dims, make.layout(4, ("cut", "none", "none", "none")))
+    padding = integers((size // 2, size // 2))
+    operands = [value.ssa, filters.ssa]
+    make.emit(comp.Conv2dOp, operands, f32, (*value.dims[:-1], dims[-1]), padding=padding)
+
+
 def reduce(make: Generator) -> None:
     value = make.float_value(1)
     over = sorted(make.rng.sample(range(len(value.dims)), make.rng.randint(1, len(value.dims))))
     kept = tuple(size for d, size in enumerate(value.dims) if d not in over)
-    kind = make.rng.choice((comp.ReduceOp, comp.ReduceOp, comp.NormOp, comp.MeanOp))
+    kind = make.rng.choice((comp.ReduceOp, comp.NormOp, comp.MeanOp))
     properties: dict[str, Attribute] = {"dims": integers(over)}
     if kind is comp.ReduceOp:
         properties["kind"] = KindAttr(make.rng.choice((Kind.SUM, Kind.SUM, Kind.MAX, Kind.MIN)))
@@ -278,6 +314,13 @@ def splat(make: Generator) -> None:
     make.add([op], like.dims)
 
 
+def constant(make: Generator) -> None:
+    like = make.pick(lambda v: all(isinstance(d, int) for d in v.dims) and v.element == f32)
+    number = make.rng.choice((0.5, -2.0))
+    shape = TensorType(f32, [size for size in like.dims if isinstance(size, int)])
+    make.add([arith.ConstantOp(DenseIntOrFPElementsAttr.from_list(shape, [number]))], like.dims)
+
+
 def extract(make: Generator) -> None:
     value = make.pick(lambda v: v.element == f32 and not v.dims and not v.dist)
     make.put(op := ExtractOp(value.ssa))
@@ -322,29 +365,6 @@ def custom(make: Generator) -> None:
     make.add([op], value.dims)
 
 
-def fuse(make: Generator) -> None:
-    """Wrap the last operation of the block in a region."""
-    last = make.end.prev_op
-    if (
-        last is None
-        or last.regions
-        or not last.results
-        or not isinstance(last.results[0].type, TensorType)
-    ):
-        raise Unfit
-    value = next(v for v in reversed(make.values) if v.ssa.owner is last)
-    last.detach()
-    block = Block([last, coll.YieldOp(value.ssa)])
-    axes = last.properties.get("axes") if last.name.startswith("coll.") else None
-    op = coll.FusedOp.create(
-        properties={} if axes is None else {"axes": axes},
-        regions=[Region(block)],
-        result_types=[value.ssa.type],
-    )
-    value.ssa = make.add([op], value.dims, value.source).ssa
-    make.values.pop()
-
-
 STEPS: tuple[Callable[[Generator], None], ...] = (
     *(reducing,) * 6,
     *(binary,) * 5,
@@ -367,8 +387,12 @@ STEPS: tuple[Callable[[Generator], None], ...] = (
     rms_norm,
     transpose,
     splat,
+    constant,
     extract,
     segments,
     custom,
-    fuse,
+    conv2d,
+    integer,
+    to_integer,
+    from_integer,
 )
