@@ -16,14 +16,13 @@ from math import lcm
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from coconet_ir.analysis.bytes import CollectiveOp
-from coconet_ir.analysis.fusion import is_elementwise, moved_on_the_way, source
+from coconet_ir.analysis.fusion import is_elementwise, is_part_of, moved_on_the_way, source
 from coconet_ir.analysis.memory import data_uses, reads
 from coconet_ir.analysis.notation import Reduction, Rule, Whole
 from coconet_ir.analysis.rules import rank_of, rule_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import axes_text, dist_of
 from coconet_ir.dialects.comp import Conv2dOp, MatmulOp, UpdateOp, is_target
-from coconet_ir.dialects.layout import RelaxOp, SliceOp
 from coconet_ir.dialects.regions import FusedOp, RegionOp, YieldOp
 from coconet_ir.schedule.remarks import Reason, Refused
 from coconet_ir.schedule.selection import label_of
@@ -329,11 +328,8 @@ def _has_read(
     alike = chunk == chunks.along.get(update.output)
     if stores is not update:
         return member is stores and (alike or chunk is None)
-    value = reader.operands[index]
-    while isinstance(value, OpResult) and isinstance(value.op, SliceOp | RelaxOp):
-        value = value.op.input
     return (
-        value is update.target
+        is_part_of(reader.operands[index], update.target)
         and is_elementwise(reader, index)
         and member is reader
         and chain.place[member] == chain.place[stores]

@@ -228,14 +228,26 @@ def _owned(update: UpdateOp, inside: Members) -> tuple[Cut, ...] | None:
     return None
 
 
+def is_part_of(value: SSAValue, target: SSAValue) -> bool:
+    """Whether a value is elements of the target, each at its own place; a region may have handed it on."""
+    while isinstance(value, OpResult):
+        if isinstance(value.op, SliceOp | RelaxOp):
+            value = value.op.input
+        elif isinstance(value.op, RegionOp) and (last := value.op.body.block.last_op) is not None:
+            value = last.operands[value.index]
+        else:
+            break
+    return value is target
+
+
 def _reads_own(
     update: UpdateOp, reader: Operation, index: int, owned: tuple[Cut, ...] | None
 ) -> bool:
     """Whether a reader works element by element on what the same rank stores."""
-    value = reader.operands[index]
-    while isinstance(value, OpResult) and isinstance(value.op, SliceOp | RelaxOp):
-        value = value.op.input
-    own = value is update.target and dist_of(reader.operands[index].type).cuts == owned
+    own = (
+        is_part_of(reader.operands[index], update.target)
+        and dist_of(reader.operands[index].type).cuts == owned
+    )
     return own and is_elementwise(reader, index)
 
 

@@ -20,7 +20,16 @@ from random_motifs import (
     stored,
 )
 from random_rewrites import Case, Nothing
-from random_sets import STATES, before_kernel, crossed_twins, kernel, overtaken, pipeline, twins
+from random_sets import (
+    STATES,
+    before_kernel,
+    crossed_twins,
+    kernel,
+    measured,
+    overtaken,
+    pipeline,
+    twins,
+)
 from random_steps import (
     binary,
     constant,
@@ -208,6 +217,7 @@ _FOCI: tuple[Focus, ...] = (
     ),
     Focus(before_kernel, (_fuse_rest, _overlap_kernel)),
     Focus(before_kernel, (_fuse_rest, _overlap_kernel, _inline)),
+    *(Focus(measured, (_fuse,)),) * 2,
     *(Focus(overtaken, (_fuse,)),) * 2,
     Focus(crossed_twins, (_combine, _combine_all)),
     Focus(crossed_twins, (_combine_all,)),

@@ -12,7 +12,9 @@ from random_steps import (
     conv2d,
     dropout,
     exchange,
+    extract,
     gather,
+    integers,
     matmul,
     permute,
     reducing,
@@ -59,6 +61,18 @@ def kernel(first: type[Operation] | None, last: type[Operation] | None) -> Step:
         make.aim = names
 
     return motif
+
+
+def measured(make: Generator) -> None:
+    """A value scaled by a number that is made of it."""
+    rank = make.rng.choice((1, 2, 3))
+    value = make.argument(f32, dims(make, rank), dist())
+    names = chain(make, value, CHEAP, 1)
+    kind = make.rng.choice((comp.NormOp, comp.MeanOp))
+    number = make.emit(kind, [value.ssa], f32, (), dims=integers(range(rank)))
+    extract(make)
+    scaled = make.emit(comp.ScaleOp, [value.ssa, make.factor], f32, value.dims)
+    make.aim = [*names, name(number), name(scaled)]
 
 
 def finish(make: Generator, kind: type[Operation], axis: str, value: Value) -> list[str]:

@@ -245,3 +245,23 @@ func.func @f(%x: {ROWS}, %w: {M}) -> ({ROWS}, {ROWS}) {{{SPENT_REGIONS[name]}  f
     CanonicalizePass().apply(make_context(), module)
     check(module)
     assert "%g" not in print_module(module)
+
+
+def test_a_view_that_another_kernel_hands_on_is_still_ones_own_slice() -> None:
+    program = Program.parse("""
+layout.mesh @mesh(a = 2)
+!x = tensor<?xf32>
+!s = tensor<?xf32, #layout.dist<a = sliced(0)>>
+func.func @f(%m: !x, %g: !s) -> !s {
+  %part = layout.slice %m over [a] dim 0 : !x -> !s
+  %y = arith.mulf %part, %part : !s
+  %new = arith.addf %part, %g : !s
+  %ag = coll.all_gather %new over [a] : !s -> !x
+  %u = comp.update %m, %ag : !x
+  func.return %y : !s
+}
+""")
+    func = program.function()
+    assert fuse(func, ("new", "ag", "u"), named="step").applied
+    assert fuse(func, ("part", "y"), named="square").applied
+    check(program.module)
