@@ -43,7 +43,7 @@ from coconet_ir.passes.infer import infer
 from coconet_ir.sim.binding import the_function
 from coconet_ir.xdsl_compat import print_module, set_type
 
-__all__ = ["Broken", "Tally", "close", "legal_pairs", "main", "run_case"]
+__all__ = ["FOCI", "Broken", "Tally", "close", "legal_pairs", "main", "run_case"]
 
 BATCH = 50
 """Programs that a process is given at once."""
