@@ -25,7 +25,7 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import dist_of, with_dist
 from coconet_ir.dialects.coll import AllGatherOp
 from coconet_ir.dialects.layout import SliceOp
-from coconet_ir.dialects.regions import FusedOp, OverlapOp, RegionOp, YieldOp
+from coconet_ir.dialects.regions import FusedOp, OverlapOp, RegionOp
 from coconet_ir.schedule.remarks import Refused
 from coconet_ir.schedule.selection import NAME
 from coconet_ir.xdsl_compat import set_type
@@ -111,12 +111,11 @@ class SpentRegion(RewritePattern):
 
 def _holds(op: RegionOp) -> bool:
     """Whether the operations of a region can still run as it says."""
-    members = [step for step in op.body.block.ops if not isinstance(step, YieldOp)]
     try:
         if isinstance(op, FusedOp):
-            check_fused(members)
+            check_fused(op.steps)
         elif isinstance(op, OverlapOp):
-            check_overlap(members, None if op.dim is None else op.dim.value.data)
+            check_overlap(op.steps, None if op.dim is None else op.dim.value.data)
     except (Refused, IRError):
         return False
     return True

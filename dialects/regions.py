@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.dialects.utils import AbstractYieldOperation
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -80,6 +80,18 @@ class RegionOp(IRDLOperation, ABC):
                 raise VerifyException(
                     f"result {index} is {result.type}, but its coll.yield gives {value.type}"
                 )
+
+    @property
+    def steps(self) -> list[Operation]:
+        """The operations of the body but the yield that ends it, in order."""
+        last = self.body.block.last_op
+        return [op for op in self.body.block.ops if op is not last]
+
+    @property
+    def yielded(self) -> tuple[SSAValue, ...]:
+        """What the results are inside, in their order."""
+        last = self.body.block.last_op
+        return () if last is None else tuple(last.operands)
 
     def collectives(self) -> Iterator[tuple[Operation, AxesAttr]]:
         """The collectives directly in the body, and the axes of each."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from coconet_ir.analysis.bytes import CollectiveOp
@@ -16,7 +16,7 @@ from coconet_ir.analysis.dependences import Dependences
 from coconet_ir.analysis.fusion import check_fused, is_elementwise
 from coconet_ir.analysis.rules import rule_of
 from coconet_ir.diagnostics import IRError
-from coconet_ir.dialects.attributes import AxesAttr, axes_text
+from coconet_ir.dialects.attributes import axes_text
 from coconet_ir.dialects.regions import FusedOp
 from coconet_ir.passes.regions import check_convex, enclose, is_free, region_name, taken_in
 from coconet_ir.schedule.remarks import Refused, Remark
@@ -47,33 +47,31 @@ class FusePass(ModulePass):
     def rewrite(self, func: FuncOp, targets: Sequence[Operation]) -> Remark:
         """Fuse `targets` of `func`. Raises `IRError` for options that do not fit them."""
         dependences = Dependences(func)
-        sets = [set(targets)]
-        if self.between:
-            sets = [taken_in(dependences, targets, absorbs) for absorbs in (_is_absorbed, is_free)]
-        members = [op for op in dependences.order if op in sets[-1]]
-        first = next(op for op in members if op in targets)
-        if len(members) < 2:
+        first = next(op for op in dependences.order if op in targets)
+        if len(targets) < 2 and not (self.between and len(taken_in(dependences, targets)) > 1):
             raise IRError("is the only operation named: two or more are fused", first)
         named = region_name(func, self.named, f"fused_{label_of(first)}", first)
-        for chosen in sets:
+        refusals: list[Refused] = []
+        for chosen in self._sets(dependences, targets):
             members = [op for op in dependences.order if op in chosen]
             try:
                 check_convex(dependences, chosen)
                 check_fused(members)
-                break
             except Refused as refused:
-                if (
-                    chosen is sets[-1]
-                ):  # else what was taken in beside the way may be what stands in it
-                    return declined("fuse", first, refused)
-        axes = next((op.axes for op in members if isinstance(op, CollectiveOp)), None)
-        region = enclose(func, dependences, members, FusedOp, named, _properties(axes))
-        over = "" if axes is None else f" over {axes_text(axes.data)}"
-        message = (
-            f"{len(members)} operation(s) are one kernel '{named}'{over}, which gives "
-            f"{len(region.results)} value(s)"
-        )
-        return applied("fuse", first, message, (region,))
+                refusals.append(refused)
+            else:
+                return _enclosed(func, dependences, members, first, named)
+        return declined("fuse", first, refusals[-1])
+
+    def _sets(
+        self, dependences: Dependences, targets: Sequence[Operation]
+    ) -> Iterator[set[Operation]]:
+        """What to fuse, the largest set first: what is computed beside the way may be what stands in it."""
+        if not self.between:
+            yield set(targets)
+            return
+        yield taken_in(dependences, targets, _is_absorbed)
+        yield taken_in(dependences, targets)
 
 
 def fuse(
@@ -83,13 +81,27 @@ def fuse(
     return rewrite_set_in(func, ops, FusePass(tuple(ops), between, named).rewrite)
 
 
+def _enclosed(
+    func: FuncOp,
+    dependences: Dependences,
+    members: Sequence[Operation],
+    first: Operation,
+    named: str,
+) -> Remark:
+    axes = next((op.axes for op in members if isinstance(op, CollectiveOp)), None)
+    properties = {} if axes is None else {"axes": axes}
+    region = enclose(func, dependences, members, FusedOp, named, properties)
+    over = "" if axes is None else f" over {axes_text(axes.data)}"
+    message = (
+        f"{len(members)} operation(s) are one kernel '{named}'{over}, which gives "
+        f"{len(region.results)} value(s)"
+    )
+    return applied("fuse", first, message, (region,))
+
+
 def _is_absorbed(op: Operation) -> bool:
     """Whether an operation runs as part of the kernel that reads its result, at no cost but its own arithmetic."""
     if is_free(op):
         return True
     rule = rule_of(op)
     return rule is not None and bool(rule.data) and all(is_elementwise(op, i) for i in rule.data)
-
-
-def _properties(axes: AxesAttr | None) -> dict[str, Attribute]:
-    return {} if axes is None else {"axes": axes}

@@ -100,8 +100,7 @@ class _Inference:
         for op in list(block.ops):
             if isinstance(op, RegionOp):
                 self.block(op.body.block)
-                yielded = op.body.block.last_op
-                for result, value in zip(op.results, yielded.operands if yielded else ()):
+                for result, value in zip(op.results, op.yielded, strict=True):
                     set_type(result, value.type)
             elif not op.has_trait(IsTerminator):
                 self.operation(op)

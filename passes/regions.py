@@ -138,10 +138,8 @@ def region_name(func: FuncOp, given: str | None, default: str, target: Operation
 
 def dissolve(region: RegionOp) -> list[Operation]:
     """Put the operations of a region in its place; returns them, in order."""
-    last = region.body.block.last_op
-    inside = [op for op in region.body.block.ops if op is not last]
-    values = () if last is None else last.operands
-    for output, value in zip(region.results, values, strict=True):
+    inside = region.steps
+    for output, value in zip(region.results, region.yielded, strict=True):
         output.name_hint = None
         output.replace_all_uses_with(value)
     for op in inside:

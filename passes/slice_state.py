@@ -170,10 +170,8 @@ def _read_whole(op: Operation, what: str) -> Refused:
 def _gather(update: UpdateOp, name: str) -> AllGatherOp:
     """The all_gather whose result an update stores. Raises `Refused` when it stores anything else."""
     value = update.value
-    while isinstance(value, OpResult) and isinstance(region := value.op, RegionOp):
-        if (last := region.body.block.last_op) is None:
-            break
-        value = last.operands[value.index]
+    while isinstance(value, OpResult) and isinstance(value.op, RegionOp):
+        value = value.op.yielded[value.index]
     if not isinstance(value, OpResult) or not isinstance(value.op, AllGatherOp):
         raise Refused(
             Reason.STORED_WHOLE,

@@ -23,7 +23,7 @@ from coconet_ir.analysis.rules import rank_of, rule_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import axes_text, dist_of
 from coconet_ir.dialects.comp import Conv2dOp, MatmulOp, UpdateOp, is_target
-from coconet_ir.dialects.regions import FusedOp, RegionOp, YieldOp
+from coconet_ir.dialects.regions import FusedOp, RegionOp
 from coconet_ir.schedule.remarks import Reason, Refused
 from coconet_ir.schedule.selection import label_of
 
@@ -92,12 +92,9 @@ def _check_member(op: Operation) -> None:
             )
 
 
-def _steps(op: Operation) -> Iterator[Operation]:
+def _steps(op: Operation) -> list[Operation]:
     """The operations that a member is, a fused one being those it holds."""
-    if not isinstance(op, FusedOp):
-        yield op
-        return
-    yield from (step for step in op.body.block.ops if not isinstance(step, YieldOp))
+    return op.steps if isinstance(op, FusedOp) else [op]
 
 
 class _Chain:
@@ -213,9 +210,9 @@ class _Follower:
         stage = result.op
         if not isinstance(stage, FusedOp):
             return
-        steps = list(_steps(stage))
+        steps = stage.steps
         inside = {made for step in steps for made in step.results}
-        if (made := _yielded(stage)[result.index]) in inside:
+        if (made := stage.yielded[result.index]) in inside:
             self.along[made] = dim, Fraction(1)
         for step in reversed(steps):
             self._step(step, inside)
@@ -224,7 +221,7 @@ class _Follower:
         """Whether a member works on chunks; then its results come in chunks too."""
         chunked = [self._step(step, ()) for step in _steps(op)]
         if isinstance(op, FusedOp):
-            for output, value in zip(op.outputs, _yielded(op), strict=True):
+            for output, value in zip(op.outputs, op.yielded, strict=True):
                 if value in self.along:
                     self.along[output] = self.along[value]
         return any(chunked)
@@ -263,12 +260,6 @@ class _Follower:
                     if index >= len(operands) or value in wanted:
                         self.along.setdefault(value, (dim, scale * inner))
         return True
-
-
-def _yielded(fused: FusedOp) -> tuple[SSAValue, ...]:
-    """What the results of a fused operation are inside."""
-    last = fused.body.block.last_op
-    return () if last is None else tuple(last.operands)
 
 
 def _the_name(op: Operation, rule: Rule, names: Sequence[str]) -> str:

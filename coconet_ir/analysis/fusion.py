@@ -120,18 +120,14 @@ def _check_places(collectives: Sequence[CollectiveOp], inside: Members) -> None:
             f"'{label_of(sends[0])}' and '{label_of(others[0])}' belong to two kinds of kernel: one that sends "
             "to chosen ranks, and one that reduces and gathers; fuse the computation with one of them",
         )
-    for op in sends[1:]:
-        if (
-            not isinstance(op, AllToAllOp)
-            or isinstance(sends[0], PermuteOp)
-            or sends[0] in ends
-            or op is not sends[1]
-        ):
-            raise Refused(
-                Reason.COLLECTIVE_ORDER,
-                f"'{label_of(sends[0])}' and '{label_of(op)}' both send; one fused operation has one permute, or one "
-                "all_to_all at either end",
-            )
+    permutes = any(isinstance(op, PermuteOp) for op in sends)
+    extra = sends[1:] if permutes or not begins else sends[2:]
+    if extra:
+        raise Refused(
+            Reason.COLLECTIVE_ORDER,
+            f"'{label_of(sends[0])}' and '{label_of(extra[0])}' both send; one fused operation has one permute, or "
+            "one all_to_all at either end",
+        )
 
 
 def _misplaced(op: CollectiveOp) -> Refused:
@@ -162,7 +158,7 @@ def source(value: SSAValue) -> Operation | None:
 def _is_read(value: SSAValue, inside: Members) -> bool:
     """Whether a member computes with the data of a value, not only stores it; also with what the update gives."""
     return any(
-        _is_read(op.output, inside) if isinstance(op, UpdateOp) else True
+        not isinstance(op, UpdateOp) or _is_read(op.output, inside)
         for op, _ in data_uses(value)
         if op in inside
     )
@@ -233,8 +229,8 @@ def is_part_of(value: SSAValue, target: SSAValue) -> bool:
     while isinstance(value, OpResult):
         if isinstance(value.op, SliceOp | RelaxOp):
             value = value.op.input
-        elif isinstance(value.op, RegionOp) and (last := value.op.body.block.last_op) is not None:
-            value = last.operands[value.index]
+        elif isinstance(value.op, RegionOp):
+            value = value.op.yielded[value.index]
         else:
             break
     return value is target

@@ -149,12 +149,9 @@ def _is_frame(op: Operation) -> bool:
 
 def _origin(value: SSAValue) -> Node:
     """The argument that a value is, or the operation that makes it, within regions too."""
-    while isinstance(value, OpResult):
-        end = value.op.body.block.last_op if isinstance(value.op, RegionOp) else None
-        if end is None:
-            return value.op
-        value = end.operands[value.index]
-    return cast(BlockArgument, value)
+    while isinstance(value, OpResult) and isinstance(value.op, RegionOp):
+        value = value.op.yielded[value.index]
+    return value.op if isinstance(value, OpResult) else cast(BlockArgument, value)
 
 
 def _look(op: Operation) -> str:

@@ -25,8 +25,8 @@ def memory_of(value: SSAValue) -> SSAValue:
             value = value.op.value
         elif isinstance(value.op, _PASSED_ON):
             value = value.op.operands[0]
-        elif isinstance(value.op, RegionOp) and (last := value.op.body.block.last_op) is not None:
-            value = last.operands[value.index]
+        elif isinstance(value.op, RegionOp):
+            value = value.op.yielded[value.index]
         else:
             break
     return value

@@ -70,21 +70,6 @@ def totals(func: FuncOp, before: FuncOp | None = None) -> Totals:
     )
 
 
-def sent_by(func: FuncOp) -> list[Term]:
-    """What a rank sends in all collectives of a function, those in regions included, in bytes."""
-    return total(_sent(func, Shapes(func)))
-
-
-def state_of(func: FuncOp) -> list[Term]:
-    """What a rank keeps of the arguments marked `coconet.state`, in bytes: `4*w.0/dp` of one that is sliced."""
-    return total(_kept(func, Shapes(func), state=True))
-
-
-def arguments_of(func: FuncOp) -> list[Term]:
-    """What a rank keeps of all arguments that are tensors, in bytes."""
-    return total(_kept(func, Shapes(func), state=False))
-
-
 def launches(func: FuncOp) -> int:
     """How many kernels and library calls a straightforward execution of a function launches.
 

@@ -35,7 +35,7 @@ from coconet_ir.dialects.attributes import AxesAttr, DistAttr, as_tensor, dist_o
 from coconet_ir.dialects.comp import DropoutOp, UpdateOp
 from coconet_ir.dialects.custom import CustomOp, DefineOp
 from coconet_ir.dialects.layout import MeshOp
-from coconet_ir.dialects.regions import FusedOp, OverlapOp, RegionOp, YieldOp
+from coconet_ir.dialects.regions import FusedOp, OverlapOp, RegionOp
 from coconet_ir.schedule.remarks import Refused
 from coconet_ir.schedule.selection import NAME
 
@@ -419,15 +419,14 @@ def _check_regions(order: list[Operation]) -> None:
     for op in order:
         if isinstance(op, FusedOp):
             try:
-                check_fused([step for step in op.body.block.ops if not isinstance(step, YieldOp)])
+                check_fused(op.steps)
             except Refused as refused:
                 raise IRError(f"cannot be one kernel: {refused.message}", op) from None
     for op in order:
         if isinstance(op, OverlapOp):
-            members = [step for step in op.body.block.ops if not isinstance(step, YieldOp)]
             dim = None if op.dim is None else op.dim.value.data
             try:
-                check_overlap(members, dim)
+                check_overlap(op.steps, dim)
             except Refused as refused:
                 raise IRError(f"cannot work chunk by chunk: {refused.message}", op) from None
 

@@ -128,11 +128,16 @@ def check_ready(func: FuncOp) -> None:
         raise IRError("is not inferred yet: run coconet-infer first (infer() in Python)", func)
 
 
-def check_axes(func: FuncOp, axes: Iterable[str], target: Operation) -> None:
-    """Raise `IRError` at `target` when an option names an axis that the mesh lacks."""
+def mesh_axes(func: FuncOp) -> tuple[str, ...]:
+    """The axes of the mesh of the function's module; none if it has no mesh."""
     module = func.parent_op()
     top = module.ops if isinstance(module, ModuleOp) else ()
-    known = next((op.axes.data for op in top if isinstance(op, MeshOp)), ())
+    return next((op.axes.data for op in top if isinstance(op, MeshOp)), ())
+
+
+def check_axes(func: FuncOp, axes: Iterable[str], target: Operation) -> None:
+    """Raise `IRError` at `target` when an option names an axis that the mesh lacks."""
+    known = mesh_axes(func)
     for axis in axes:
         if axis not in known:
             raise IRError(

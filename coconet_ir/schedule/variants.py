@@ -19,7 +19,6 @@ from coconet_ir.analysis.dependences import Dependences
 from coconet_ir.analysis.rules import rank_of
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.coll import AllGatherOp, AllReduceOp, BroadcastOp
-from coconet_ir.dialects.layout import MeshOp
 from coconet_ir.dialects.regions import RegionOp, unlike
 from coconet_ir.passes.combine import CombinePass
 from coconet_ir.passes.fuse import FusePass
@@ -30,6 +29,7 @@ from coconet_ir.passes.reorder import ReorderPass
 from coconet_ir.passes.slice import SlicePass
 from coconet_ir.passes.slice_state import SliceStatePass
 from coconet_ir.passes.split import SplitPass
+from coconet_ir.schedule.rewriting import mesh_axes
 from coconet_ir.schedule.selection import by_name, functions, is_rewritten
 
 Option: TypeAlias = str | int | bool | tuple[str, ...]
@@ -173,13 +173,7 @@ def _slice(subject: Subject) -> Answer:
 def _free_axes(func: FuncOp, value: SSAValue) -> tuple[str, ...]:
     """The axes on which a tensor is replicated."""
     taken = dist_of(value.type).by_axis
-    return tuple(axis for axis in _mesh_axes(func) if axis not in taken)
-
-
-def _mesh_axes(func: FuncOp) -> tuple[str, ...]:
-    module = func.parent_op()
-    top = module.ops if isinstance(module, ModuleOp) else ()
-    return next((tuple(op.axes.data) for op in top if isinstance(op, MeshOp)), ())
+    return tuple(axis for axis in mesh_axes(func) if axis not in taken)
 
 
 def _reorder(subject: Subject) -> Answer:

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from coconet_ir.analysis.bytes import show
 from coconet_ir.analysis.rules import rank_of
-from coconet_ir.analysis.totals import arguments_of, launches, sent_by, state_of, totals, value
+from coconet_ir.analysis.totals import launches, totals, value
 from coconet_ir.analysis.verifier import STATE
 from coconet_ir.dialects import coll
 from coconet_ir.dialects.elements import element_of
@@ -123,8 +123,10 @@ def _check(
     bound, sizes = bind_mesh(func, mesh), _sizes(func, inputs)
     counted = Counted(bound)
     run(func, mesh, inputs, exchange=lambda _: counted)
-    expected = value(sent_by(func), sizes, mesh)
-    assert {counted.sent[rank] for rank in range(bound.ranks)} == {expected}, show(sent_by(func))
+    expected = value(totals(func).sent, sizes, mesh)
+    assert {counted.sent[rank] for rank in range(bound.ranks)} == {expected}, show(
+        totals(func).sent
+    )
     held, state = 0, 0
     marks = func.arg_attrs.data if func.arg_attrs is not None else ()
     for arg, given in zip(
@@ -137,8 +139,8 @@ def _check(
         (size,) = {array.nbytes for array in given.arrays}
         held += size
         state += size if marks and STATE in marks[arg.index].data else 0
-    assert value(arguments_of(func), sizes, mesh) == held
-    assert value(state_of(func), sizes, mesh) == state
+    assert value(totals(func).arguments, sizes, mesh) == held
+    assert value(totals(func).state, sizes, mesh) == state
 
 
 @pytest.mark.parametrize("mesh", [(1, 1), (2, 1), (1, 3), (2, 3), (4, 2)])
@@ -160,15 +162,15 @@ def test_schedules_of_optimizers(name: str) -> None:
 
 def test_terms_are_added_up_and_named() -> None:
     func = Program.parse(EVERYTHING).function()
-    assert show(state_of(func)) == "48*s.0/dp + 48*w.0/tp"
+    assert show(totals(func).state) == "48*s.0/dp + 48*w.0/tp"
     assert dict(totals(func).rows()) == {
-        "bytes sent": show(sent_by(func)),
-        "bytes of state": show(state_of(func)),
-        "bytes of arguments": show(arguments_of(func)),
+        "bytes sent": show(totals(func).sent),
+        "bytes of state": show(totals(func).state),
+        "bytes of arguments": show(totals(func).arguments),
         "launches": "9",
     }
-    assert value(state_of(func), {"s.0": 5, "w.0": 7}, {"dp": 3, "tp": 2}) == 80 + 168
-    assert value(sent_by(Program.parse(NOTHING).function()), {}, {}) == 0
+    assert value(totals(func).state, {"s.0": 5, "w.0": 7}, {"dp": 3, "tp": 2}) == 80 + 168
+    assert value(totals(Program.parse(NOTHING).function()).sent, {}, {}) == 0
 
 
 NOTHING = "func.func @f(%x: f32) { func.return }"
