@@ -319,9 +319,8 @@ class Indices(CustomDirective):
         def index(number: int) -> None:
             if number == DYNAMIC:
                 printer.print_ssa_value(next(values))
-                return
-
-            printer.print_int(number)
+            else:
+                printer.print_int(number)
 
         with printer.in_square_brackets():
             printer.print_list(array_numbers(self.constant.get(op)), index)

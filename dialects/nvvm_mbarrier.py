@@ -88,7 +88,6 @@ class Arrival(IRDLOperation, abc.ABC):
         remote = (
             isinstance(addr.type, LLVMPointerType) and address_space(addr.type) == SHARED_CLUSTER
         )
-
         if remote and res is not None:
             raise VerifyException("an arrival at another block's barrier has no result")
 
