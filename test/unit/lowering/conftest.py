@@ -64,6 +64,18 @@ def kernel() -> Callable[..., ModuleOp]:
 
 
 @pytest.fixture
+def mlir_opt() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Upstream's tool: `mlir_opt(text, *options)`; the test is skipped where it is not installed."""
+    tool = _find("mlir-opt-22 (mlir-22-tools)", shutil.which("mlir-opt-22"))
+
+    def run(text: str, *options: str) -> subprocess.CompletedProcess[str]:
+        command = [tool, *options]
+        return subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+
+    return run
+
+
+@pytest.fixture
 def upstream() -> Callable[[ModuleOp], str]:
     """The LLVM IR that upstream makes of a module; the test is skipped where it is not installed."""
     tool = _find("mlir-translate-22 (mlir-22-tools)", shutil.which("mlir-translate-22"))

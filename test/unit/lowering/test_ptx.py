@@ -62,14 +62,14 @@ def test_of_several_kernels_the_one_at_fault_is_named(parse: Callable[[str], Mod
         compile_ptx(module, SM_90A)
     _, second, _ = module.ops
     assert caught.value.op is second
-    assert (rendered := caught.value.render()).startswith("test.mlir:4:1: error: 'llvm.func' op")
+    assert (rendered := caught.value.render()).startswith("test.mlir:5:1: error: 'llvm.func' op")
     assert "\n" not in rendered
 
 
 def test_the_death_of_the_process_is_an_error(kernel: Kernel) -> None:
     compile_ptx(kernel(STORE), SM_90A)
     before = process()
-    with pytest.raises(CompilerFailed, match="no libcall available for flog"):
+    with pytest.raises(CompilerFailed, match="Can't create an unknown libcall!"):
         compile_llvm(ABORTS, SM_90A)
     assert before.returncode == -signal.SIGABRT
     compile_ptx(kernel(STORE), SM_90A)
@@ -81,7 +81,7 @@ def test_text_that_is_no_llvm_ir_is_an_error_and_the_process_stays(kernel: Kerne
     before = process()
     with pytest.raises(CompilerFailed, match=r"^1:1: error: expected top-level entity$"):
         compile_llvm("nonsense", SM_90A)
-    with pytest.raises(CompilerFailed, match=r"^Function return type does not match"):
+    with pytest.raises(CompilerFailed, match=r"^2:7: error: value doesn't match"):
         compile_llvm("define i32 @f() {\n  ret void\n}", SM_90A)
     compile_ptx(kernel(STORE), SM_90A)
     assert process() is before
@@ -89,11 +89,9 @@ def test_text_that_is_no_llvm_ir_is_an_error_and_the_process_stays(kernel: Kerne
 
 def test_a_version_of_ptx_that_is_not_the_targets_is_an_error(kernel: Kernel) -> None:
     text = emit(kernel(STORE), SM_90A)
-    with pytest.raises(
-        CompilerFailed,
-        match=r"this LLVM makes '.version 8\.1 .target sm_90a', not PTX 7\.0 of sm_90a",
-    ):
-        compile_llvm(text, Target("sm_90a", 90, 70))
+    message = r"this LLVM makes '\.version \S+ \.target sm_90a', not PTX 9\.9 of sm_90a"
+    with pytest.raises(CompilerFailed, match=message):
+        compile_llvm(text, Target("sm_90a", 90, 99))
 
 
 def test_time_is_limited(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,19 +128,6 @@ def test_a_process_that_is_gone_is_replaced(kernel: Kernel) -> None:
     assert "st.global" in compile_ptx(kernel(STORE), SM_90A)
 
 
-def test_a_forked_process_has_its_own(kernel: Kernel) -> None:
-    module = kernel(STORE)
-    expected = compile_ptx(module, SM_90A)
-    before = process()
-    child = os.fork()
-    if child == 0:
-        own = compile_ptx(module, SM_90A) == expected and process().pid != before.pid
-        os._exit(0 if own else 1)
-    assert os.waitpid(child, 0) == (child, 0)
-    assert compile_ptx(module, SM_90A) == expected
-    assert process() is before
-
-
 def test_an_interrupt_leaves_no_half_message(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,23 +140,35 @@ def test_an_interrupt_leaves_no_half_message(
     with pytest.raises(KeyboardInterrupt):
         compile_ptx(kernel(STORE), SM_90A)
     monkeypatch.undo()
+    assert before.wait() == -signal.SIGKILL
     assert "st.global" in compile_ptx(kernel(STORE), SM_90A)
-    assert process() is not before
 
 
-def test_llvm_stays_out_of_the_users_process() -> None:
-    code = """
-import sys
+ALONE = """
+import os, sys
 from coconet_ir.frontend import make_context
-from coconet_ir.lowering.targets import translate
+from coconet_ir.lowering import ptx, targets
 from coconet_ir.xdsl_compat import LocatedParser
-module = LocatedParser(make_context(), "llvm.func @k() attributes {nvvm.kernel} { llvm.return }").parse_module()
-print(translate(module, "ptx", "sm_80"))
+
+text = "llvm.func @k() attributes {nvvm.kernel} { llvm.return }"
+module = LocatedParser(make_context(), text).parse_module()
+expected = targets.translate(module, "ptx", "sm_80")
+assert ".entry k()" in expected
 assert not any(name.partition(".")[0] == "llvmlite" for name in sys.modules)
+before = ptx._worker._process.pid
+if (child := os.fork()) == 0:
+    assert targets.translate(module, "ptx", "sm_80") == expected
+    assert ptx._worker._process.pid != before
+    sys.exit()
+assert os.waitpid(child, 0)[1] == 0
+assert targets.translate(module, "ptx", "sm_80") == expected
+assert ptx._worker._process.pid == before
 """
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+
+def test_llvm_stays_out_of_the_users_process_and_a_fork_has_its_own() -> None:
+    ran = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=60)
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert ".entry k()" in ran.stdout
 
 
 def test_messages() -> None:
