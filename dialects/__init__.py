@@ -46,6 +46,18 @@ def get_tensor() -> Dialect:
     return Tensor
 
 
+def get_llvm() -> Dialect:
+    from coconet_ir.dialects.llvm import LLVM
+
+    return LLVM
+
+
+def get_nvvm() -> Dialect:
+    from coconet_ir.dialects.nvvm import NVVM
+
+    return NVVM
+
+
 def get_transform() -> Dialect:
     from coconet_ir.dialects.transform import Transform
 
@@ -61,11 +73,13 @@ OWN: dict[str, Callable[[], Dialect]] = {
 
 
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
-    """Our dialects, and those of upstream that our tools extend."""
+    """Our dialects, and those of upstream that our tools extend or that xDSL lacks."""
     return {
         **OWN,
         "arith": get_arith,
         "math": get_math,
         "tensor": get_tensor,
+        "llvm": get_llvm,
+        "nvvm": get_nvvm,
         "transform": get_transform,
     }
