@@ -28,6 +28,12 @@ def get_comp() -> Dialect:
     return Comp
 
 
+def get_nccl() -> Dialect:
+    from coconet_ir.dialects.nccl import Nccl
+
+    return Nccl
+
+
 def get_arith() -> Dialect:
     from coconet_ir.dialects.arith import Arith
 
@@ -46,14 +52,41 @@ def get_tensor() -> Dialect:
     return Tensor
 
 
+def get_gpu() -> Dialect:
+    from coconet_ir.dialects.gpu import GPU
+
+    return GPU
+
+
+def get_llvm() -> Dialect:
+    from coconet_ir.dialects.llvm import LLVM
+
+    return LLVM
+
+
+def get_nvvm() -> Dialect:
+    from coconet_ir.dialects.nvvm import NVVM
+
+    return NVVM
+
+
 OWN: dict[str, Callable[[], Dialect]] = {
     "layout": get_layout,
     "coll": get_coll,
     "comp": get_comp,
+    "nccl": get_nccl,
 }
 """The dialects whose names are ours alone; plain xdsl-opt sees these too."""
 
 
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
-    """Our dialects, and those of upstream that our tools replace by extended ones."""
-    return {**OWN, "arith": get_arith, "math": get_math, "tensor": get_tensor}
+    """Our dialects, and those of upstream that our tools extend or that xDSL lacks."""
+    return {
+        **OWN,
+        "arith": get_arith,
+        "math": get_math,
+        "tensor": get_tensor,
+        "gpu": get_gpu,
+        "llvm": get_llvm,
+        "nvvm": get_nvvm,
+    }

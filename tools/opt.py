@@ -27,6 +27,7 @@ from coconet_ir.frontend import (
     read_source,
     source_name,
 )
+from coconet_ir.lowering.targets import FORMS, TARGETS, translate
 from coconet_ir.schedule.remarks import Remark, collect
 from coconet_ir.tools.expect import expectations, mismatches
 from coconet_ir.tools.pipeline import available_passes, list_passes, parse_passes
@@ -94,7 +95,10 @@ def _arguments(args: Sequence[str]) -> argparse.Namespace:
         form = arg.removeprefix("--remarks=")
         if form != arg and form not in ("text", "json"):  # argparse would not say what there is
             parser.error(f"argument --remarks: invalid value '{form}' (choose from text, json)")
-    return parser.parse_args(args)
+    options = parser.parse_args(args)
+    if options.target and not options.translate:
+        parser.error("argument --target: goes with --translate")
+    return options
 
 
 def _argument_parser() -> argparse.ArgumentParser:
@@ -108,6 +112,8 @@ def _argument_parser() -> argparse.ArgumentParser:
     add("input", nargs="?", default="-", metavar="FILE", help="the program; - is standard input")
     add("-p", "--passes", default="", metavar="PIPELINE", help="as in 'pass{option=value},pass2'")
     add("-o", "--output", default="-", metavar="FILE", help="written only if all went well")
+    add("-t", "--translate", choices=FORMS, help="print what the kernels of the module become")
+    add("--target", choices=tuple(TARGETS), help="the device; else the one they were lowered for")
     add("--load", action="append", default=[], metavar="FILE.py", help="declares custom operations")
     add("--list-passes", action="store_true", help="print the passes and their options")
     add("--split-input-file", action="store_true", help="handle parts between '// -----' apart")
@@ -192,8 +198,12 @@ def _process(
                     _check_after(one, module)
                 if options.print_between_passes and i + 1 < len(passes):
                     print(f"// after {one}", _text(module, options), sep="\n", file=sys.stderr)
-            with times.stage("print"):
-                return _Result(_text(module, options), [], remarks)
+            with times.stage("translate" if options.translate else "print"):
+                if options.translate:
+                    text = translate(module, options.translate, options.target)
+                else:
+                    text = _text(module, options)
+                return _Result(text, [], remarks)
         except Exception as error:
             errors = diagnose(error, module) or [internal_error(error)]
             return _Result(None, errors, remarks)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from coconet_ir.diagnostics import IRError
 from coconet_ir.schedule.remarks import remover
@@ -136,3 +136,16 @@ def called(value: SSAValue) -> str:
     """The name of a value for making others from it; `value` if it has none."""
     named = name_of(value.op) if isinstance(value, OpResult) and value.index == 0 else None
     return named or value.name_hint or "value"
+
+
+def argument_names(func: FuncOp) -> dict[str, BlockArgument]:
+    """The arguments by the name that the program's text gives them, `argN` for one without."""
+    named: dict[str, BlockArgument] = {}
+    for index, arg in enumerate(func.body.block.args):
+        base = arg.name_hint or f"arg{index}"
+        name, count = base, 0
+        while name in named:
+            count += 1
+            name = f"{base}_{count}"
+        named[name] = arg
+    return named

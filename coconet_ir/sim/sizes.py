@@ -7,29 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument
 
 from coconet_ir.analysis.rules import rank_of
 from coconet_ir.analysis.shapes import Place, Shapes
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import sizes_of
+from coconet_ir.schedule.selection import argument_names
 from coconet_ir.sim.mesh import Shape
 
 MAX_ELEMENTS = 1 << 32
 """Most elements of a tensor; more is taken for a mistake."""
-
-
-def argument_names(func: FuncOp) -> dict[str, BlockArgument]:
-    """The arguments by the name that the program's text gives them, `argN` for one without."""
-    named: dict[str, BlockArgument] = {}
-    for index, arg in enumerate(func.body.block.args):
-        base = arg.name_hint or f"arg{index}"
-        name, count = base, 0
-        while name in named:
-            count += 1
-            name = f"{base}_{count}"
-        named[name] = arg
-    return named
 
 
 class Sizes:
