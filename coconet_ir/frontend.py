@@ -21,7 +21,10 @@ from xdsl.utils.exceptions import VerifyException
 from coconet_ir.diagnostics import IRError, located
 from coconet_ir.dialects import get_all_dialects
 
-UPSTREAM_DIALECTS = ("arith", "builtin", "cf", "func", "math", "memref", "scf", "tensor")
+UPSTREAM_DIALECTS = (
+    *("arith", "bufferization", "builtin", "cf", "func"),
+    *("math", "memref", "scf", "tensor", "vector"),
+)
 """The upstream dialects that programs may use; ours replace those of the same name."""
 
 

@@ -7,6 +7,7 @@ name that xDSL has too would stop every xDSL tool at its start.
 from xdsl.universe import XDSL_UNIVERSE, Universe
 
 from coconet_ir.dialects import OWN
+from coconet_ir.lowering import get_all_passes as get_lowering_passes
 from coconet_ir.passes import get_all_passes
 
 UNIVERSE = Universe(
@@ -15,7 +16,7 @@ UNIVERSE = Universe(
     },
     all_passes={
         name: load
-        for name, load in get_all_passes().items()
+        for name, load in (get_all_passes() | get_lowering_passes()).items()
         if name not in XDSL_UNIVERSE.all_passes
     },
 )

@@ -28,6 +28,12 @@ def get_comp() -> Dialect:
     return Comp
 
 
+def get_nccl() -> Dialect:
+    from coconet_ir.dialects.nccl import Nccl
+
+    return Nccl
+
+
 def get_arith() -> Dialect:
     from coconet_ir.dialects.arith import Arith
 
@@ -44,6 +50,12 @@ def get_tensor() -> Dialect:
     from coconet_ir.dialects.tensor import Tensor
 
     return Tensor
+
+
+def get_gpu() -> Dialect:
+    from coconet_ir.dialects.gpu import GPU
+
+    return GPU
 
 
 def get_llvm() -> Dialect:
@@ -68,6 +80,7 @@ OWN: dict[str, Callable[[], Dialect]] = {
     "layout": get_layout,
     "coll": get_coll,
     "comp": get_comp,
+    "nccl": get_nccl,
 }
 """The dialects whose names are ours alone; plain xdsl-opt sees these too."""
 
@@ -79,6 +92,7 @@ def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
         "arith": get_arith,
         "math": get_math,
         "tensor": get_tensor,
+        "gpu": get_gpu,
         "llvm": get_llvm,
         "nvvm": get_nvvm,
         "transform": get_transform,

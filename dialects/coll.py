@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Dialect, SSAValue, TypeAttribute
@@ -342,15 +343,34 @@ class Route(CustomDirective):
         self.pairs.set(state, ArrayAttr(found))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        if not isinstance(op, PermuteOp):
-            return
+        shift, pairs = self.shift.get(op), self.pairs.get(op)
         state.print_whitespace(printer)
-        if op.shift is not None:
-            printer.print_string(f"shift {op.shift.value.data}")
+        if isinstance(shift, IntegerAttr):
+            printer.print_string(f"shift {shift.value.data}")
         else:
-            printer.print_string(f"pairs {[list(pair) for pair in op.routes]}")
+            printer.print_string(f"pairs {[list(pair) for pair in routes_of(pairs)]}")
         state.last_was_punctuation = False
         state.should_emit_space = True
+
+
+def routes_of(pairs: Attribute | None) -> tuple[tuple[int, ...], ...]:
+    """The pairs (from, to) of a permute; none of a shift."""
+    if not isinstance(pairs, ArrayAttr):
+        return ()
+    return tuple(numbers(pair) for pair in cast(ArrayAttr[Attribute], pairs))
+
+
+def check_routes(shift: Attribute | None, pairs: Attribute | None) -> None:
+    """Raise `VerifyException` unless a permute sends, and receives, at most once at each coordinate."""
+    if (shift is None) == (pairs is None):
+        raise VerifyException("a permute has either `shift` or `pairs`")
+    routes = routes_of(pairs)
+    if any(len(route) != 2 or min(route) < 0 for route in routes):
+        raise VerifyException("each pair is [from, to] with coordinates of at least 0")
+    for place, word in ((0, "sends"), (1, "receives")):
+        ends = [route[place] for route in routes]
+        if twice := sorted({end for end in ends if ends.count(end) > 1}):
+            raise VerifyException(f"coordinate {twice[0]} {word} twice; each may do so once")
 
 
 @irdl_op_definition
@@ -369,7 +389,7 @@ class PermuteOp(MovingOp):
     @property
     def routes(self) -> tuple[tuple[int, ...], ...]:
         """The pairs (from, to); empty for a shift."""
-        return () if self.pairs is None else tuple(numbers(pair) for pair in self.pairs)
+        return routes_of(self.pairs)
 
     def rule(self) -> Rule:
         """Local along the one axis, before and after."""
@@ -379,14 +399,7 @@ class PermuteOp(MovingOp):
 
     def verify_(self) -> None:
         super().verify_()
-        if (self.shift is None) == (self.pairs is None):
-            raise VerifyException("a permute has either `shift` or `pairs`")
-        if any(len(route) != 2 or min(route) < 0 for route in self.routes):
-            raise VerifyException("each pair is [from, to] with coordinates of at least 0")
-        for place, word in ((0, "sends"), (1, "receives")):
-            ends = [route[place] for route in self.routes]
-            if twice := sorted({end for end in ends if ends.count(end) > 1}):
-                raise VerifyException(f"coordinate {twice[0]} {word} twice; each may do so once")
+        check_routes(self.shift, self.pairs)
 
 
 Coll = Dialect(

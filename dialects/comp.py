@@ -51,14 +51,16 @@ from coconet_ir.analysis.notation import (
 )
 from coconet_ir.analysis.rules import OWN_RULE, OWN_RULE_OF_TYPES, by_pattern, pointwise, rank_of
 from coconet_ir.dialects.attributes import KindAttr, RuleAttr, dist_of, sizes_of, with_dist
-from coconet_ir.dialects.custom import CustomOp, DefineOp, YieldOp
-from coconet_ir.dialects.elements import (
-    ARITHMETIC_FLOATS,
-    element_of,
-    precision_problem,
-    reduction_problem,
-    require_same_elements,
+from coconet_ir.dialects.blocks import DropoutBlockOp, SegmentBroadcastBlockOp, SegmentReduceBlockOp
+from coconet_ir.dialects.calls import MatmulIntoOp
+from coconet_ir.dialects.checks import (
+    check_dropout,
+    check_offsets,
+    check_precision,
+    require_floats,
 )
+from coconet_ir.dialects.custom import CustomOp, DefineOp, YieldOp
+from coconet_ir.dialects.elements import element_of, reduction_problem, require_same_elements
 from coconet_ir.dialects.reshape import ReshapeOp
 from coconet_ir.dialects.syntax import (
     Dims,
@@ -79,25 +81,6 @@ RMS_NORM = pattern("[*b, n] [n] -> [*b, n], n = whole")
 SEGMENT_BROADCAST = pattern("[t] [o] [n] -> [n], t = whole, o = whole, linear(0)")
 
 
-def _require_floats(*values: SSAValue) -> None:
-    for value in values:
-        element = element_of(value.type)
-        if not isinstance(element, ARITHMETIC_FLOATS):
-            raise VerifyException(
-                f"its elements must be f64, f32, f16 or bf16, not {element}: cast first"
-            )
-
-
-def _check_precision(
-    input: SSAValue, output: SSAValue, kind: Kind, accumulate: Attribute | None
-) -> None:
-    element = element_of(input.type)
-    if (problem := reduction_problem(element, kind)) is not None:
-        raise VerifyException(problem)
-    if problem := precision_problem(element, element_of(output.type), kind, accumulate, None):
-        raise VerifyException(problem)
-
-
 class ProductOp(IRDLOperation, ABC):
     """What matmul and conv2d share: two operands of one element type, products summed in `accumulate`."""
 
@@ -111,7 +94,7 @@ class ProductOp(IRDLOperation, ABC):
 
     def verify_(self) -> None:
         require_same_elements(self.lhs, self.rhs)
-        _check_precision(self.lhs, self.output, Kind.SUM, self.accumulate)
+        check_precision(self.lhs, self.output, Kind.SUM, self.accumulate)
 
 
 @irdl_op_definition
@@ -260,7 +243,7 @@ class ReduceOp(ReductionOp):
     def verify_(self) -> None:
         if self.kind.data is Kind.AVG:
             raise VerifyException("avg exists on collectives only: use comp.mean")
-        _check_precision(self.input, self.output, self.kind.data, self.accumulate)
+        check_precision(self.input, self.output, self.kind.data, self.accumulate)
 
 
 class WholeReductionOp(ReductionOp, ABC):
@@ -279,8 +262,8 @@ class WholeReductionOp(ReductionOp, ABC):
         return tuple(sorted(numbers(self.dims)))
 
     def verify_(self) -> None:
-        _require_floats(self.input)
-        _check_precision(self.input, self.output, Kind.SUM, self.accumulate)
+        require_floats(self.input)
+        check_precision(self.input, self.output, Kind.SUM, self.accumulate)
 
 
 @irdl_op_definition
@@ -332,8 +315,8 @@ class SoftmaxOp(IRDLOperation):
         return _softmax_rule(rank_of(self.input.type) or 0, self.dim.value.data)
 
     def verify_(self) -> None:
-        _require_floats(self.input)
-        _check_precision(self.input, self.output, Kind.SUM, self.accumulate)
+        require_floats(self.input)
+        check_precision(self.input, self.output, Kind.SUM, self.accumulate)
 
 
 @irdl_op_definition
@@ -355,9 +338,9 @@ class RmsNormOp(IRDLOperation):
         return by_pattern(self, RMS_NORM)
 
     def verify_(self) -> None:
-        _require_floats(self.input)
+        require_floats(self.input)
         require_same_elements(self.input, self.weight, self.output)
-        _check_precision(self.input, self.output, Kind.SUM, self.accumulate)
+        check_precision(self.input, self.output, Kind.SUM, self.accumulate)
         if not self.eps.value.data >= 0:
             raise VerifyException(f"eps = {self.eps.value.data} must be at least 0")
 
@@ -385,11 +368,7 @@ class DropoutOp(IRDLOperation):
         return pointwise(self)
 
     def verify_(self) -> None:
-        _require_floats(self.input)
-        if not 0 <= self.p.value.data < 1:
-            raise VerifyException(f"p = {self.p.value.data} must be at least 0 and below 1")
-        if not 0 <= self.id.value.data < 2**32:
-            raise VerifyException(f"id = {self.id.value.data} must be at least 0 and below 2^32")
+        check_dropout(self.input, self.p, self.id)
 
 
 @irdl_op_definition
@@ -582,22 +561,13 @@ class SegmentReduceOp(IRDLOperation):
         return by_pattern(self, _segment_reduce(self.kind.data))
 
     def verify_(self) -> None:
-        _check_precision(self.input, self.output, self.kind.data, self.accumulate)
-        _check_offsets(self.offsets, self.output)
+        check_precision(self.input, self.output, self.kind.data, self.accumulate)
+        check_offsets(self.offsets, self.output)
 
 
 def _segment_reduce(kind: Kind) -> Pattern:
     linear = ", linear(0)" if kind is Kind.SUM else ""
     return pattern(f"[n] [o] -> [t], n = reduction({kind}), o = whole, t = whole{linear}")
-
-
-def _check_offsets(offsets: SSAValue, segments: SSAValue) -> None:
-    """Offsets are whole i64 numbers, one more than there are segments."""
-    if element_of(offsets.type) != i64:
-        raise VerifyException(f"offsets must be i64, not {element_of(offsets.type)}")
-    bounds, count = sizes_of(offsets.type)[0], sizes_of(segments.type)[0]
-    if DYNAMIC_INDEX not in (bounds, count) and bounds != count + 1:
-        raise VerifyException(f"{count} segments need {count + 1} offsets, but there are {bounds}")
 
 
 @irdl_op_definition
@@ -621,7 +591,7 @@ class SegmentBroadcastOp(IRDLOperation):
 
     def verify_(self) -> None:
         require_same_elements(self.input, self.output)
-        _check_offsets(self.offsets, self.input)
+        check_offsets(self.offsets, self.input)
 
 
 Comp = Dialect(
@@ -642,6 +612,10 @@ Comp = Dialect(
         UpdateOp,
         SegmentReduceOp,
         SegmentBroadcastOp,
+        DropoutBlockOp,
+        SegmentReduceBlockOp,
+        SegmentBroadcastBlockOp,
+        MatmulIntoOp,
         CustomOp,
         DefineOp,
         YieldOp,

@@ -47,7 +47,7 @@ from coconet_ir.analysis.notation import (
     Takes,
     Transition,
 )
-from coconet_ir.analysis.rules import OWN_RULE, pointwise, rank_of
+from coconet_ir.analysis.rules import OWN_RULE, OneRank, pointwise, rank_of
 from coconet_ir.dialects.attributes import (
     AxesAttr,
     DistAttr,
@@ -284,4 +284,20 @@ class AxisSizeOp(IRDLOperation):
         return pointwise(self)
 
 
-Layout = Dialect("layout", [MeshOp, SliceOp, RelaxOp, AxisSizeOp], [DistAttr])
+@irdl_op_definition
+class CoordinateOp(IRDLOperation):
+    """Where this rank stands along the axes together: a row-major number, the first axis outermost."""
+
+    name = "layout.coordinate"
+    axes = prop_def(AxesAttr)
+    coordinate = result_def(IndexType())
+    irdl_options = (ParsePropInAttrDict(),)
+    custom_directives = (Over,)
+    assembly_format = "custom<Over>($axes) attr-dict `:` type($coordinate)"
+    traits = traits_def(Pure(), OneRank())
+
+    def __init__(self, axes: Sequence[str]):
+        super().__init__(properties={"axes": AxesAttr(tuple(axes))}, result_types=[IndexType()])
+
+
+Layout = Dialect("layout", [MeshOp, SliceOp, RelaxOp, AxisSizeOp, CoordinateOp], [DistAttr])

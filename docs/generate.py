@@ -3,7 +3,7 @@
     python docs/generate.py            writes the file
     python docs/generate.py --check    says whether it is up to date
 
-Prose comes from docstrings, examples from docs/reference.mlir, what is refused from the dialects' tests of errors.
+Prose comes from docstrings, examples from docs/reference*.mlir, what is refused from the dialects' tests of errors.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ from coconet_ir.analysis.notation import (
 from coconet_ir.analysis.rules import rule_of
 from coconet_ir.dialects import OWN, get_all_dialects
 from coconet_ir.dialects.attributes import axes_text
+from coconet_ir.lowering import get_all_passes as get_lowering_passes
+from coconet_ir.lowering import levels
 from coconet_ir.passes import get_all_passes
 from coconet_ir.schedule import remarks, selection
 from coconet_ir.tools.pipeline import describe
@@ -64,6 +66,8 @@ from coconet_ir.tools.pipeline import describe
 DOCS = Path(__file__).parent
 TESTS = DOCS.parent / "test" / "filecheck" / "dialects"
 TARGET = DOCS / "dialects.md"
+REFERENCES = (DOCS / "reference.mlir", DOCS / "reference_rank.mlir")
+"""The examples: distributed programs, and programs of one rank."""
 
 PREFACE = """\
 # Dialects, passes and reason codes
@@ -77,7 +81,7 @@ a partial result; a `whole` name cannot be sliced. Each operand in `linear` may 
 replicated; for the reductions in `joint` all operands may be partial together. `()` is a scalar, `*b` any number of
 dimensions, `(h d)` a product of which only the first factor can be sliced.
 
-The examples stand in `docs/reference.mlir`, with these types:
+The examples stand in `docs/reference.mlir` and `docs/reference_rank.mlir`, with these types:
 """
 
 EXTENDED = """\
@@ -92,16 +96,18 @@ these operations of xDSL, in upstream MLIR's spelling; all others are xDSL's own
 
 def generate() -> str:
     """The text of docs/dialects.md."""
-    path = DOCS / "reference.mlir"
-    source = path.read_text().splitlines()
-    examples = _examples(api.Program.load(str(path)).module)
-    parts = [PREFACE, _code(line for line in source if line.startswith("!"))]
+    sources = {str(path): path.read_text().splitlines() for path in REFERENCES}
+    examples: dict[str, list[Operation]] = {}
+    for path in sources:
+        examples = _examples(api.Program.load(path).module) | examples
+    types = (line for source in sources.values() for line in source if line.startswith("!"))
+    parts = [PREFACE, _code(types)]
     for name in OWN:
-        parts += _dialect(name, examples, source)
+        parts += _dialect(name, examples, sources)
     parts += [EXTENDED, *_extensions()]
     parts += ["\n## Attributes of functions, operations and modules\n", *_marks()]
     parts.append("\n## Passes\n")
-    for name, load in sorted(get_all_passes().items()):
+    for name, load in sorted((get_all_passes() | get_lowering_passes()).items()):
         parts += _pass(name, load())
     parts += ["\n## Reason codes\n", "Why a pass declines:\n", *_reasons()]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)) + "\n"
@@ -137,7 +143,9 @@ def _depth(op: Operation) -> int:
     return 0 if parent is None else 1 + _depth(parent)
 
 
-def _dialect(name: str, examples: dict[str, list[Operation]], source: list[str]) -> Iterator[str]:
+def _dialect(
+    name: str, examples: dict[str, list[Operation]], sources: dict[str, list[str]]
+) -> Iterator[str]:
     home = import_module(f"coconet_ir.dialects.{name}")
     yield f"\n## Dialect `{name}`\n\n{_doc(home)}"
     dialect = OWN[name]()
@@ -146,9 +154,9 @@ def _dialect(name: str, examples: dict[str, list[Operation]], source: list[str])
     refused = _refusals(name)
     for op_type in dialect.operations:
         if (instances := examples.get(op_type.name)) is None:
-            raise SystemExit(f"docs/reference.mlir has no example of {op_type.name}")
+            raise SystemExit(f"docs/reference*.mlir has no example of {op_type.name}")
         yield f"\n### `{op_type.name}`\n\n{_doc(op_type)}\n"
-        yield _code(line for op in instances for line in _written(op, source))
+        yield _code(line for op in instances for line in _written(op, sources))
         yield f"\n{_signature(op_type)}"
         yield from _rule(op_type, instances[0])
         if messages := refused[op_type.name]:
@@ -161,10 +169,11 @@ def _plain(message: str) -> str:
     return re.sub(r"([<*])", r"\\\1", message)
 
 
-def _written(op: Operation, source: list[str]) -> list[str]:
-    """The lines of an operation as docs/reference.mlir has them."""
+def _written(op: Operation, sources: dict[str, list[str]]) -> list[str]:
+    """The lines of an operation as its file has them."""
     if not isinstance(op.location, FileLineColLoc):
         raise SystemExit(f"{op.name} has no location")
+    source = sources[op.location.filename.data]
     first = op.location.line.data - 1
     line = source[first]
     indent = len(line) - len(line.lstrip())
@@ -323,7 +332,7 @@ def _extensions() -> Iterator[str]:
 
 
 def _marks() -> Iterator[str]:
-    for home in (rules, verifier, selection):
+    for home in (rules, verifier, levels, selection):
         for _, value, doc in _documented(home):
             yield f"- `{value}`: {doc}"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
 from coconet_ir.diagnostics import IRError
@@ -17,6 +17,9 @@ TRIPLE = "nvptx64-nvidia-cuda"
 
 DATA_LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 """Of LLVM 22; without it an i64 would be aligned to 4 bytes."""
+
+TARGET = "coconet.target"
+"""The attribute of a module of kernels that names the device for which they were lowered."""
 
 FORMS = ("ptx", "nvptx-llvm")
 """What a module can be translated to."""
@@ -59,16 +62,29 @@ def find_target(name: str) -> Target:
     return target
 
 
-def translate(module: ModuleOp, form: str, target: str) -> str:
+def translate(module: ModuleOp, form: str, target: str | None = None) -> str:
     """The text that the kernels of a module become, one of `FORMS`, for a target of this name.
 
-    The kernels stand in the only `gpu.module` of the module, or in the module itself. Raises `IRError`.
+    The kernels stand in the only `gpu.module` of the module, or in the module itself. Without a name the target is the
+    one that the kernels were lowered for. Raises `IRError`.
     """
     from coconet_ir.lowering.emit_llvm import emit  # they import this file
     from coconet_ir.lowering.ptx import compile_ptx
 
-    found, container = find_target(target), device_module(module)
+    container = device_module(module)
+    found = _target(container, target)
     return emit(container, found) if form == "nvptx-llvm" else compile_ptx(container, found)
+
+
+def _target(container: Operation, name: str | None) -> Target:
+    """The target of this name, and of the kernels if they state one. Raises `IRError`."""
+    stated = container.attributes.get(TARGET)
+    own = stated.data if isinstance(stated, StringAttr) else None
+    if name is None and own is None:
+        raise IRError("states no target, and --target names none", container)
+    if name is not None and own is not None and name != own:
+        raise IRError(f"was lowered for {own}, not for {name}: lower it again", container)
+    return find_target(name or own or "")
 
 
 def device_module(module: ModuleOp) -> Operation:

@@ -1,4 +1,4 @@
-"""What coconet-opt can print instead of the program: explanations, the dependence graph, totals."""
+"""What coconet-opt can print instead of the program: explanations, the dependence graph, totals, PTX."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from coconet_ir.frontend import require_program
+from coconet_ir.lowering.targets import FORMS as TRANSLATIONS
+from coconet_ir.lowering.targets import TARGETS, translate
 
 FORMS = ("dot", "svg")
 """The values of `--show-dependences`."""
@@ -21,9 +23,13 @@ _OF_PROGRAMS = ("print_op_generic", "no_aliases", "print_debuginfo")
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags, each of which may be given alone."""
     add = parser.add_mutually_exclusive_group().add_argument
+    help = "print instead what the kernels of a lowered module become"
+    add("-t", "--translate", choices=TRANSLATIONS, help=help)
+    # No further thing to print, so no member of the group.
+    help = "with --translate: the device, where the kernels do not state one"
+    parser.add_argument("--target", choices=tuple(TARGETS), help=help)
     help = "print instead what each rewrite would do with an operation or argument"
     add("--explain", type=_selector, metavar="op=NAME|arg=NAME", help=help)
-    # No further thing to print, so no member of the group.
     parser.add_argument(
         "--steps",
         action="store_true",
@@ -50,6 +56,8 @@ def check_flags(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
     """Refuse flags that have no effect on what is printed instead."""
     if options.steps and options.explain is None:
         parser.error("argument --steps: goes with --explain")
+    if options.target and not options.translate:
+        parser.error("argument --target: goes with --translate")
     given = next((f for f in _PRINTED if getattr(options, f) is not None), None)
     if given is None:
         return
@@ -66,7 +74,8 @@ def printed(ctx: Context, module: ModuleOp, options: argparse.Namespace) -> str 
     """What a flag asks for, or None where the program itself is to be printed. Raises `IRError`."""
     for flag, make in _PRINTED.items():
         if (value := getattr(options, flag)) is not None:
-            require_program(module)
+            if flag != "translate":
+                require_program(module)
             return make(ctx, module, value, options)
     return None
 
@@ -104,7 +113,12 @@ def _totals(ctx: Context, module: ModuleOp, flag: bool, options: argparse.Namesp
     return "".join(f"{line}\n" for line in lines)
 
 
+def _translated(ctx: Context, module: ModuleOp, form: str, options: argparse.Namespace) -> str:
+    return translate(module, form, options.target)
+
+
 _PRINTED: dict[str, Callable[..., str]] = {
+    "translate": _translated,
     "explain": _explained,
     "show_dependences": _drawn,
     "totals": _totals,

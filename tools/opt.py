@@ -212,7 +212,7 @@ def _process(
                     _check_after(one, module)
                 if options.print_between_passes and i + 1 < len(passes):
                     print(f"// after {one}", _text(module, options), sep="\n", file=sys.stderr)
-            with times.stage("print"):
+            with times.stage("translate" if options.translate else "print"):
                 shown = instead.printed(ctx, module, options)
                 if shown is None:
                     shown = _text(module, options)

@@ -49,10 +49,12 @@ def available_passes() -> Passes:
     """The project's passes and `UPSTREAM_PASSES`."""
     from xdsl.transforms import get_all_passes as get_upstream_passes
 
+    from coconet_ir.lowering import get_all_passes as get_lowering_passes
     from coconet_ir.passes import get_all_passes
 
     upstream = get_upstream_passes()
-    return {name: upstream[name] for name in UPSTREAM_PASSES} | get_all_passes()
+    ours = get_all_passes() | get_lowering_passes()
+    return {name: upstream[name] for name in UPSTREAM_PASSES} | ours
 
 
 def parse_passes(spec: str, available: Passes) -> tuple[ModulePass, ...]:

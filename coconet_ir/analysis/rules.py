@@ -93,6 +93,11 @@ OWN_RULE_OF_TYPES = HasRule(OWN_RULE.build, by_types=True)
 """The trait of those whose `rule` depends on the types of their operands and results alone."""
 
 
+@dataclass(frozen=True)
+class OneRank(OpTrait):
+    """The operation belongs to the program of one rank, below the distributed level."""
+
+
 def rule_of(op: Operation) -> Rule | None:
     """The dimension rule of a verified operation, or None when it states none."""
     trait = op.get_trait(HasRule)

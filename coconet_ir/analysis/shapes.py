@@ -59,6 +59,10 @@ class Shapes:
         """The size of a dimension."""
         return self._extent(place, frozenset())
 
+    def class_of(self, place: Place) -> Place:
+        """What stands for the class of a dimension, be its size a product or not."""
+        return self._find(place)
+
     def elements(self, value: SSAValue) -> Extent:
         """The number of elements of a tensor."""
         places = [(value, dim) for dim in range(rank_of(value.type) or 0)]
@@ -110,8 +114,8 @@ class Shapes:
         self._parent[second] = first
         if second in self._static:
             self._static.setdefault(first, self._static[second])
-        if second in self._products:
-            self._products.setdefault(first, self._products[second])
+        if (factors := self._products.get(second)) is not None:
+            self._tie_product(first, factors)
 
     def _tie_by_rule(self, op: Operation) -> None:
         rule = self._rule_of(op)

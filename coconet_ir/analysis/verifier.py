@@ -28,7 +28,7 @@ from coconet_ir.analysis.chunks import check_overlap
 from coconet_ir.analysis.dist import Partial
 from coconet_ir.analysis.fusion import check_fused
 from coconet_ir.analysis.memory import data_uses
-from coconet_ir.analysis.rules import LAYOUT_OF, HasRule, is_uninferred
+from coconet_ir.analysis.rules import LAYOUT_OF, HasRule, OneRank, is_uninferred
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects import OWN
 from coconet_ir.dialects.attributes import AxesAttr, DistAttr, as_tensor, dist_of, with_dist
@@ -56,9 +56,12 @@ SCHEDULE = "transform.with_named_sequence"
 RESLICED = "coconet.resliced"
 """Marks an argument with the type that it had before coconet-slice-state."""
 
+PEAK = "coconet.peak"
+"""The function attribute that says how many bytes lie in its arena, where memory is set aside."""
+
 
 def verify_program(module: ModuleOp) -> None:
-    """Check a module, whose operations and dominance are checked, as a distributed program.
+    """Check a module, whose operations and dominance are checked, as a program of its level: mostly a distributed one.
 
     `frontend.check` does all three. Raises `IRError` at the first thing wrong. A module of schedules is checked as
     such.
@@ -69,12 +72,12 @@ def verify_program(module: ModuleOp) -> None:
 
         check_schedules(module)
         return
-    if (level := module.attributes.get(LEVEL)) is not None:
-        raise IRError(
-            f"{LEVEL} = {level} is no level of this version: leave it out for a distributed program",
-            module,
-        )
-    layouts = _Layouts(_the_mesh(module))
+    if LEVEL in module.attributes:
+        from coconet_ir.lowering.levels import verify_level  # it uses checks of this file
+
+        verify_level(module)
+        return
+    layouts = _Layouts(the_mesh(module))
     for op in module.ops:
         if isinstance(op, FuncOp):
             _check_function(op, layouts)
@@ -87,7 +90,7 @@ def verify_program(module: ModuleOp) -> None:
                 "has a region: at the top stand layout.mesh, func.func and comp.define", op
             )
         if op.attributes:
-            _check_attributes(op)
+            check_attributes(op)
         if isinstance(op, DefineOp):
             # Only programs with custom operations pay for NumPy and the simulator.
             from coconet_ir.analysis.check_customs import check_definition
@@ -152,7 +155,8 @@ def unknown_axis(module: ModuleOp) -> IRError | None:
     return None
 
 
-def _the_mesh(module: ModuleOp) -> MeshOp | None:
+def the_mesh(module: ModuleOp) -> MeshOp | None:
+    """The mesh of a module, if it has one. Raises `IRError` for a second one."""
     meshes = [op for op in module.ops if isinstance(op, MeshOp)]
     if len(meshes) > 1:
         raise IRError(
@@ -240,8 +244,8 @@ def _check_function(func: FuncOp, layouts: _Layouts) -> None:
             layouts.check_axes(axes.data, op)
         _check_ruled(op)
         if op.attributes:
-            _check_attributes(op)
-    _check_updates(func, order)
+            check_attributes(op)
+    check_updates(func, order)
     _check_dropouts(order)
     _check_customs(order)
     if not uninferred:
@@ -275,15 +279,21 @@ def _check_ruled(op: Operation) -> None:
     if kind not in _ruled:
         if kind.name.startswith("transform."):
             raise _misplaced_step(op)
+        if kind.has_trait(OneRank, value_if_unregistered=False):
+            raise IRError(
+                "belongs to the program of one rank, which coconet-lower-to-ranks makes (its module has "
+                f'{LEVEL} = "rank")',
+                op,
+            )
         ruled = kind.has_trait(HasRule, value_if_unregistered=False)
         _ruled[kind] = ruled or issubclass(kind, RegionOp) or kind.has_trait(IsTerminator)
     if not _ruled[kind] and any(dist_of(value.type) for value in (*op.operands, *op.results)):
         raise IRError("states no dimension rule, so its tensors must be replicated", op)
 
 
-def _check_attributes(op: Operation) -> None:
-    """An attribute that our operations do not know is an option misspelt, or one of another operation."""
-    _check_prefixed(op.attributes, (NAME,), op)
+def check_attributes(op: Operation) -> None:
+    """Raise `IRError` for an attribute that our operations do not know: an option misspelt, or of another operation."""
+    check_prefixed(op.attributes, (NAME, PEAK) if isinstance(op, FuncOp) else (NAME,), op)
     if not isinstance(op, IRDLOperation) or op.name.split(".")[0] not in OWN:
         return
     for name in op.attributes:
@@ -295,8 +305,8 @@ def _check_attributes(op: Operation) -> None:
             )
 
 
-def _check_prefixed(names: Iterable[str], known: Sequence[str], op: Operation) -> None:
-    """Attributes that begin as the project's own do are the project's own."""
+def check_prefixed(names: Iterable[str], known: Sequence[str], op: Operation) -> None:
+    """Raise `IRError` at `op` for an attribute that begins as the project's own do and is not one of `known`."""
     for name in names:
         if name.split(".")[0] in ("coconet", *OWN) and name not in known:
             raise IRError(
@@ -318,7 +328,7 @@ def _check_signature(func: FuncOp, layouts: _Layouts, uninferred: bool) -> None:
                 f"has {len(types)} types but {len(attributes)} dictionaries for them", func
             )
         for entry, type in zip(attributes, types, strict=True):
-            _check_prefixed(entry.data, known, func)
+            check_prefixed(entry.data, known, func)
             _check_marks(func, entry.data, type, layouts)
     for arg in func.body.block.args:
         promised = (
@@ -368,7 +378,8 @@ def _name(value: SSAValue) -> str:
     return f"argument {index}"
 
 
-def _check_updates(func: FuncOp, order: list[Operation]) -> None:
+def check_updates(func: FuncOp, order: list[Operation]) -> None:
+    """Raise `IRError` unless updates store into arguments, once each, behind what reads those; `order` is what runs."""
     updates: dict[SSAValue, UpdateOp] = {}
     for op in order:
         if not isinstance(op, UpdateOp):

@@ -18,8 +18,9 @@ from xdsl.ir import Attribute, BlockArgument, Operation
 
 from coconet_ir.analysis.dist import Dist, Root
 from coconet_ir.analysis.rules import is_uninferred, rank_of
+from coconet_ir.analysis.verifier import LEVEL
 from coconet_ir.diagnostics import IRError
-from coconet_ir.dialects import coll
+from coconet_ir.dialects import coll, nccl
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.dialects.layout import MeshOp, RelaxOp
 from coconet_ir.dialects.syntax import numbers
@@ -31,6 +32,8 @@ from coconet_ir.sim.sizes import Sizes
 
 MAX_RANKS = 4096
 """Most ranks of a mesh; more is taken for a mistake."""
+
+_ROOTED = (coll.ReduceOp, coll.BroadcastOp, RelaxOp, nccl.ReduceOp, nccl.BroadcastOp)
 
 Input = npt.ArrayLike
 """An array, or a number for a scalar."""
@@ -104,10 +107,10 @@ def _check_coordinates(func: FuncOp, mesh: Mesh) -> None:
         for axis, root in _roots(arg.type):
             check(func, "root", axis, root)
     for op in func.walk():
-        if isinstance(op, coll.ReduceOp | coll.BroadcastOp | RelaxOp) and op.roots is not None:
+        if isinstance(op, _ROOTED) and op.roots is not None:
             for axis, root in zip(op.axes.data, numbers(op.roots), strict=True):
                 check(op, "root", axis, root)
-        if isinstance(op, coll.PermuteOp):
+        if isinstance(op, coll.PermuteOp | nccl.PermuteOp):
             for end in (end for pair in op.routes for end in pair):
                 check(op, "coordinate", op.axes.data[0], end)
         for result in op.results:
@@ -126,8 +129,12 @@ def bind_inputs(
 ) -> list[Value]:
     """The arguments as values on `ranks`, in order.
 
-    Raises `IRError` for an input that is missing or unknown, or does not fit its argument or another.
+    Raises `IRError` for a function below the distributed level, and an input that is missing or unknown, or does not
+    fit its argument or another.
     """
+    module = func.parent_op()
+    if isinstance(module, ModuleOp) and (level := module.attributes.get(LEVEL)) is not None:
+        raise IRError(f"is at level {level}: only distributed programs are run as such", func)
     if is_uninferred(func):
         raise IRError("is not inferred yet: run coconet-infer first", func)
     arguments = argument_names(func)
@@ -138,20 +145,20 @@ def bind_inputs(
     if missing := [name for name in arguments if name not in inputs]:
         raise IRError(f"has no input for argument(s) {', '.join(missing)}", func)
     arrays = {
-        name: _typed(name, inputs[name], _dtype(func, arg, numbers), func)
+        name: typed(name, inputs[name], _dtype(func, arg, numbers), func)
         for name, arg in arguments.items()
     }
     sizes = Sizes(func)
     for name, arg in arguments.items():
         if rank_of(arg.type) is not None:
-            sizes.give(name, _global_shape(func, name, arg, arrays[name], mesh))
+            sizes.give(name, global_shape(func, name, arg.type, arrays[name], mesh))
         elif arrays[name].ndim:
             raise IRError(
                 f"takes %{name} as a scalar, but its input has {arrays[name].ndim} dimension(s)",
                 func,
             )
     return [
-        _distribute(arg.type, name, arrays[name], mesh, ranks) for name, arg in arguments.items()
+        distribute(arg.type, name, arrays[name], mesh, ranks) for name, arg in arguments.items()
     ]
 
 
@@ -162,7 +169,7 @@ def _dtype(func: FuncOp, arg: BlockArgument, numbers: Numbers) -> DType:
         raise IRError(str(error), func) from None
 
 
-def _typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
+def typed(name: str, given: Input, dtype: DType, func: FuncOp) -> Array:
     """The input in its element type; a Python number is rounded to it, an array must fit exactly."""
     if isinstance(given, int | float):
         return _number(name, given, dtype, func)
@@ -215,10 +222,10 @@ def _number(name: str, given: float, dtype: DType, func: FuncOp) -> Array:
     return cast
 
 
-def _global_shape(func: FuncOp, name: str, arg: BlockArgument, array: Array, mesh: Mesh) -> Shape:
+def global_shape(func: FuncOp, name: str, type: Attribute, array: Array, mesh: Mesh) -> Shape:
     """The shape of an argument without the leading dimensions, which must be the sizes of their axes."""
-    axes = mesh.leading_axes(dist_of(arg.type))
-    rank = rank_of(arg.type) or 0
+    axes = mesh.leading_axes(dist_of(type))
+    rank = rank_of(type) or 0
     front = tuple(mesh.shape[axis] for axis in axes)
     if array.ndim != len(axes) + rank or array.shape[: len(axes)] != front:
         text = "x".join([*map(str, front), *["?"] * rank]) or "no dimensions"
@@ -228,9 +235,8 @@ def _global_shape(func: FuncOp, name: str, arg: BlockArgument, array: Array, mes
     return array.shape[len(axes) :]
 
 
-def _distribute(
-    type: Attribute, name: str, array: Array, mesh: Mesh, ranks: Sequence[int]
-) -> Value:
+def distribute(type: Attribute, name: str, array: Array, mesh: Mesh, ranks: Sequence[int]) -> Value:
+    """The argument `name` of this distributed type, from its one array, on `ranks`."""
     if rank_of(type) is None:
         return Value(type, None, (read_only(array),) * len(ranks), name)
     dist = dist_of(type)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -60,14 +61,18 @@ class Numbers:
 
     def dtype(self, type: Attribute) -> DType:
         """The type of the elements of a tensor or of a scalar. Raises `Unsupported`."""
-        name = str(element_of(type))
-        if (found := ELEMENTS.get(name)) is None:
-            raise Unsupported(f"has elements of type {name}, which are not simulated")
+        if (found := _element_dtype(element := element_of(type))) is None:
+            raise Unsupported(f"has elements of type {element}, which are not simulated")
         return F64 if self.exact and is_float(found) else found
 
     def accumulate(self, type: Attribute, given: Attribute | None) -> DType:
         """The accumulate type of a reduction of `type` whose property is `given`."""
         return default_accumulate(self.dtype(type)) if given is None else self.dtype(given)
+
+
+@lru_cache(maxsize=256)
+def _element_dtype(element: Attribute) -> DType | None:
+    return ELEMENTS.get(str(element))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Iterator
 
-from xdsl.dialects import get_all_dialects as get_upstream_dialects
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
@@ -25,7 +24,6 @@ from coconet_ir.xdsl_compat import LocatedParser, print_module
 def parse(text: str, name: str) -> ModuleOp:
     """The checked module. Raises `IRError` and `ParseError`."""
     ctx = make_context()
-    ctx.register_dialect("gpu", get_upstream_dialects()["gpu"])
     module = LocatedParser(ctx, text, name).parse_module()
     check_dominance(module)
     try:

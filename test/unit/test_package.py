@@ -18,6 +18,7 @@ from xdsl.universe import XDSL_UNIVERSE, Universe
 
 import coconet_ir
 from coconet_ir.dialects import OWN
+from coconet_ir.lowering import get_all_passes as get_lowering_passes
 from coconet_ir.passes import get_all_passes
 from coconet_ir.universe import UNIVERSE
 
@@ -43,7 +44,7 @@ def test_the_links_lead_to_the_folders(folder: str) -> None:
 def test_every_package_is_listed() -> None:
     found = {
         ".".join(file.parent.relative_to(ROOT).parts)
-        for pattern in ("__init__.py", "*/__init__.py")
+        for pattern in ("__init__.py", "*/__init__.py", "*/*/__init__.py")
         for file in (ROOT / "coconet_ir").glob(pattern)
     }
     assert found == set(settings("setuptools", "packages"))
@@ -87,9 +88,11 @@ def test_xdsl_is_pinned() -> None:
 
 
 def test_the_universe() -> None:
-    assert UNIVERSE.all_dialects.keys() == OWN.keys() == {"layout", "coll", "comp"}
+    assert UNIVERSE.all_dialects.keys() == OWN.keys() == {"layout", "coll", "comp", "nccl"}
     assert UNIVERSE.all_passes.keys() == {
-        name for name in get_all_passes() if name not in XDSL_UNIVERSE.all_passes
+        name
+        for name in (*get_all_passes(), *get_lowering_passes())
+        if name not in XDSL_UNIVERSE.all_passes
     }
     assert "coconet-split" in UNIVERSE.all_passes
     everything = Universe.get_multiverse()  # raises on a clash of names

@@ -445,7 +445,7 @@ module {
 
 // -----
 
-// expected-error @+1 {{'builtin.module' op coconet.level = "ranks" is no level of this version: leave it out for a distributed program}}
+// expected-error @+1 {{'builtin.module' op coconet.level = "ranks" is no level of this version; there are: rank}}
 module attributes {coconet.level = "ranks"} {
 }
 

@@ -1,0 +1,1 @@
+"""Kernels: what computes the elements of a fused region, family by family."""

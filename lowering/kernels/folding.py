@@ -1,0 +1,132 @@
+"""Combining values: of one thread, of the threads of a warp, of the warps of a block.
+
+What the threads of a block have is combined as a tree of neighbours: thread 0 with 1, 2 with 3, these two pairs with
+each other, and so on. The tree, and so the bits of a sum, depends on the number of threads alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, gpu
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.memref import LoadOp, StoreOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from coconet_ir.analysis.dist import Kind
+from coconet_ir.diagnostics import IRError
+from coconet_ir.dialects.blocks import SegmentReduceBlockOp
+from coconet_ir.dialects.comp import ReduceOp
+from coconet_ir.dialects.elements import ARITHMETIC_FLOATS, default_accumulate, element_of, is_float
+from coconet_ir.dialects.elementwise import width as bits
+from coconet_ir.dialects.gpu import ShuffleMode, ShuffleOp
+from coconet_ir.lowering.kernels.code import Code, Values
+from coconet_ir.lowering.kernels.geometry import WARP
+from coconet_ir.lowering.kernels.indices import Size
+from coconet_ir.lowering.kernels.kernel import Kernel
+from coconet_ir.lowering.kernels.nodes import Node
+from coconet_ir.lowering.kernels.values import convert, lanes, number_of
+
+_COMBINE: dict[Kind, tuple[type[Operation], type[Operation]]] = {
+    Kind.SUM: (arith.AddfOp, arith.AddiOp),
+    Kind.PROD: (arith.MulfOp, arith.MuliOp),
+    Kind.MAX: (arith.MaximumfOp, arith.MaxSIOp),
+    Kind.MIN: (arith.MinimumfOp, arith.MinSIOp),
+}
+"""What combines two values, floats or integers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A reduction of a kernel: what it reduces, and in which type."""
+
+    op: ReduceOp | SegmentReduceBlockOp
+    node: Node
+
+    @property
+    def kind(self) -> Kind:
+        """How it combines."""
+        return self.op.kind.data
+
+    @property
+    def accumulate(self) -> Attribute:
+        """The type in which it combines. Raises `IRError` for one that has no arithmetic."""
+        default = default_accumulate(element_of(self.op.input.type))
+        given = self.op.accumulate if self.kind in (Kind.SUM, Kind.PROD) else None
+        type = given or default
+        if is_float(type) and not isinstance(type, ARITHMETIC_FLOATS):
+            raise IRError(
+                f"adds in {type}, in which kernels have no arithmetic: accumulate in f32", self.op
+            )
+        return type
+
+    def start(self, code: Code) -> SSAValue:
+        """What nothing reduces to."""
+        type = self.accumulate
+        if self.kind in (Kind.SUM, Kind.PROD):
+            return code.constant(number_of(type, int(self.kind is Kind.PROD)))
+        highest = math.inf if is_float(type) else (1 << (bits(type) - 1)) - 1
+        lowest = -math.inf if is_float(type) else -highest - 1
+        return code.constant(number_of(type, highest if self.kind is Kind.MIN else lowest))
+
+    def combine(self, code: Code, a: SSAValue, b: SSAValue) -> SSAValue:
+        """Two values as one."""
+        kind = _COMBINE[self.kind][0 if is_float(self.accumulate) else 1]
+        return code.put(kind.create(operands=[a, b], result_types=[a.type]))
+
+    def elements(self, code: Code, value: SSAValue) -> list[SSAValue]:
+        """An element, or those of a vector, in the type in which they are combined."""
+        return lanes(code, convert(code, value, self.accumulate))
+
+    def take(self, code: Code, total: SSAValue, value: SSAValue) -> SSAValue:
+        """Add an element, or the elements of a vector in order, to what a thread has."""
+        for one in self.elements(code, value):
+            total = self.combine(code, total, one)
+        return total
+
+    def result(self, code: Code, total: SSAValue) -> SSAValue:
+        """The total, rounded to the elements of the result."""
+        return convert(code, total, element_of(self.op.output.type))
+
+    def tree(self, code: Code, values: Sequence[SSAValue]) -> SSAValue:
+        """Neighbours combined, a power of two of them."""
+        while len(values) > 1:
+            values = [self.combine(code, *pair) for pair in zip(values[::2], values[1::2])]
+        return values[0]
+
+    def over_warp(self, code: Code, value: SSAValue) -> SSAValue:
+        """What the threads of a warp have, combined; every thread gets it."""
+        width = code.constant(IntegerAttr(WARP, i32))
+        offset = 1
+        while offset < WARP:
+            distance = code.constant(IntegerAttr(offset, i32))
+            other = code.put(ShuffleOp(value, distance, width, ShuffleMode.Xor))
+            value = self.combine(code, value, other)
+            offset *= 2
+        return value
+
+    def over_warps(self, kernel: Kernel, code: Code, of_warp: SSAValue, threads: int) -> SSAValue:
+        """What the warps of a block have, combined; every thread gets it, and all must call it."""
+        warps = threads // WARP
+        if warps == 1:
+            return of_warp
+        memory = kernel.shared(self.accumulate, warps)
+        thread, warp = kernel.thread(), Size.of(WARP)
+        is_first = code.equal(code.remainder(thread, warp), code.number(0))
+        code.when(
+            is_first, lambda code: self.store(code, of_warp, memory, code.quotient(thread, warp))
+        )
+        return self.over_memory(code, memory, [code.number(i) for i in range(warps)])
+
+    def store(self, code: Code, value: SSAValue, memory: SSAValue, place: SSAValue) -> None:
+        """Store a value into shared memory."""
+        code.do(StoreOp.get(value, memory, [place]))
+
+    def over_memory(self, code: Code, memory: SSAValue, places: Values) -> SSAValue:
+        """What threads have stored at these places of shared memory, combined as a tree."""
+        code.do(gpu.BarrierOp())
+        total = self.tree(code, [code.put(LoadOp.get(memory, [place])) for place in places])
+        code.do(gpu.BarrierOp())  # before the memory is used again
+        return total

@@ -1,0 +1,35 @@
+"""The launch table: how many threads a block has and how much each does, family by family. Measured, on one H200."""
+
+from __future__ import annotations
+
+ACCESS = 16
+"""Bytes of the widest access to memory."""
+
+POINTWISE_THREADS, POINTWISE_VECTORS = 128, 2
+"""A block of elementwise work, and vectors a thread: fused Adam in f32 at 0.994 of copy bandwidth, on a full grid."""
+
+BUCKET = 1024
+"""Elements of a full reduction, or of a segment's, that are added first. Part of what bits depend on."""
+
+FINISH_THREADS = 1024
+"""Threads that add the buckets of a full reduction. Part of what bits depend on."""
+
+FINISH_UNROLLED = 8
+"""Values that such a thread loads at once."""
+
+SEGMENT_THREADS = 256
+"""Threads that add the buckets of one segment. Part of what bits depend on."""
+
+ROW_THREADS, ROW_SHORT = 256, 1024
+"""A block of row-wise work; a row of up to `ROW_SHORT` elements takes a warp, a longer one the block. Part of what
+bits depend on."""
+
+COLUMN_WIDTH, COLUMN_PARTS, COLUMN_LONG = 32, 16, 128
+"""A block of column-wise work: columns, and parts in which a column of at least `COLUMN_LONG` elements is added, a
+shorter one being one part. Part of what bits depend on."""
+
+TILE, TILE_ROWS = 32, 8
+"""A tile of a transposition, and its rows that are moved at once."""
+
+WARP = 32
+"""Threads that exchange values without memory."""

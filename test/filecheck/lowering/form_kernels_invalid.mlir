@@ -1,0 +1,17 @@
+// RUN: coconet-opt %s --split-input-file --verify-diagnostics -p coconet-form-kernels
+
+// expected-error @+1 {{is not the program of one rank: run coconet-lower-to-ranks first}}
+module {
+  func.func @distributed(%x: tensor<?xf32>) {
+    func.return
+  }
+}
+
+// -----
+
+// expected-error @+1 {{is not the program of one rank: run coconet-lower-to-ranks first}}
+module attributes {coconet.level = "buffer"} {
+  func.func @lower(%x: memref<?xf32>) {
+    func.return
+  }
+}

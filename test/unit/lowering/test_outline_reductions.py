@@ -1,0 +1,218 @@
+"""Reductions: exact where the order does not matter, else within the bound; bits that no grid or alignment changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from coconet_ir.analysis.dist import Kind
+from coconet_ir.sim.elements import ELEMENTS, F32
+from coconet_ir.sim.segments import segment_reduce
+
+Array = npt.NDArray[Any]
+Same = Callable[..., dict[str, Array]]
+Close = Callable[..., dict[str, Array]]
+
+
+def numbers(shape: int | tuple[int, ...], name: str = "f32", seed: int = 0) -> Array:
+    """Random elements of a type."""
+    random = np.random.default_rng(seed)
+    if name[0] == "i":
+        return random.integers(-100, 100, shape).astype(ELEMENTS[name])
+    return random.standard_normal(shape).astype(ELEMENTS[name])
+
+
+SHAPES = ((1, 1), (3, 5), (5, 128), (2, 1030), (9, 300), (0, 4), (4, 0), (2, 3001))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dims", [0, 1])
+@pytest.mark.parametrize(
+    ("kind", "name"), [("sum", "i32"), ("max", "f32"), ("min", "f16"), ("max", "i64")]
+)
+def test_exact_reductions(
+    same: Same, shape: tuple[int, int], dims: int, kind: str, name: str
+) -> None:
+    body = f"%y = comp.reduce {kind} %x dims [{dims}] : tensor<?x?x{name}> -> tensor<?x{name}>"
+    same(body, {"x": numbers(shape, name)}, {"y": f"tensor<?x{name}>"})
+
+
+SOFTMAX = """
+%w = arith.extf %x : tensor<?x?xf16> to tensor<?x?xf32>
+%h = comp.reduce max %w dims [DIM] : tensor<?x?xf32> -> tensor<?xf32>
+%hs = comp.broadcast %h dims [KEPT] like %w : tensor<?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+%d = arith.subf %w, %hs : tensor<?x?xf32>
+%e = math.exp %d : tensor<?x?xf32>
+%s = comp.reduce sum %e dims [DIM] : tensor<?x?xf32> -> tensor<?xf32>
+%ss = comp.broadcast %s dims [KEPT] like %w : tensor<?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+%q = arith.divf %e, %ss : tensor<?x?xf32>
+%y = arith.truncf %q : tensor<?x?xf32> to tensor<?x?xf16>
+"""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dim", [0, 1])
+def test_softmax(close: Close, shape: tuple[int, int], dim: int) -> None:
+    body = SOFTMAX.replace("DIM", str(dim)).replace("KEPT", str(1 - dim))
+    inputs = {"x": numbers(shape, "f16")}
+    outputs = {"y": "tensor<?x?xf16>", "s": "tensor<?xf32>"}
+    terms = shape[dim]
+    aligned = close(body, inputs, outputs, terms=terms)
+    moved = close(body, inputs, outputs, offset=1, terms=terms)
+    assert np.array_equal(aligned["s"], moved["s"])
+    close(body, inputs, outputs, into={"y": "x"}, terms=terms)
+
+
+RMS_NORM = """
+%w = arith.extf %x : tensor<?x?xbf16> to tensor<?x?xf32>
+%q = arith.mulf %w, %w : tensor<?x?xf32>
+%s = comp.reduce sum %q dims [1] : tensor<?x?xf32> -> tensor<?xf32>
+%c0 = arith.constant 0 : index
+%c1 = arith.constant 1 : index
+%rows = tensor.dim %x, %c0 : tensor<?x?xbf16>
+%columns = tensor.dim %x, %c1 : tensor<?x?xbf16>
+%n = arith.index_cast %columns : index to i64
+%f = arith.sitofp %n : i64 to f32
+%fs = tensor.splat %f[%rows] : tensor<?xf32>
+%mean = arith.divf %s, %fs : tensor<?xf32>
+%root = math.sqrt %mean : tensor<?xf32>
+%roots = comp.broadcast %root dims [0] like %w : tensor<?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+%z = arith.divf %w, %roots : tensor<?x?xf32>
+%gw = arith.extf %g : tensor<?xbf16> to tensor<?xf32>
+%gs = comp.broadcast %gw dims [1] like %w : tensor<?xf32>, tensor<?x?xf32> -> tensor<?x?xf32>
+%p = arith.mulf %z, %gs : tensor<?x?xf32>
+%y = arith.truncf %p : tensor<?x?xf32> to tensor<?x?xbf16>
+"""
+
+
+@pytest.mark.parametrize("shape", [(3, 64), (2, 77), (1, 2048), (2, 1), (3, 0), (0, 3)])
+def test_rms_norm(close: Close, shape: tuple[int, int]) -> None:
+    inputs = {"x": numbers(shape, "bf16"), "g": numbers(shape[1], "bf16", 1)}
+    outputs = {"y": "tensor<?x?xbf16>", "root": "tensor<?xf32>"}
+    close(RMS_NORM, inputs, outputs, terms=shape[1])
+    close(RMS_NORM, inputs, outputs, into={"y": "x"}, terms=shape[1])
+
+
+@pytest.mark.parametrize("dims", [[0], [1], [2], [0, 1], [1, 2], [0, 2], [2, 1]])
+@pytest.mark.parametrize("shape", [(3, 4, 8), (2, 5, 7), (130, 2, 3), (1, 1, 1), (2, 0, 3)])
+def test_dimensions(close: Close, dims: list[int], shape: tuple[int, int, int]) -> None:
+    """A reduction over any dimensions, and what follows from it for every element."""
+    kept = [dim for dim in range(3) if dim not in dims]
+    small = f"tensor<{'?x' * len(kept)}f32>"
+    body = f"""
+    %a = math.absf %x : tensor<?x?x?xf32>
+    %s = comp.reduce sum %a dims {dims} : tensor<?x?x?xf32> -> {small}
+    %b = comp.broadcast %s dims {kept} like %a : {small}, tensor<?x?x?xf32> -> tensor<?x?x?xf32>
+    %y = arith.subf %x, %b : tensor<?x?x?xf32>
+    %r = math.sqrt %s : {small}
+    """
+    terms = max(shape) * 3
+    outputs = {"y": "tensor<?x?x?xf32>", "r": small}
+    found = close(body, {"x": numbers(shape)}, outputs, terms=terms)
+    moved = close(body, {"x": numbers(shape)}, outputs, terms=terms, offset=3)
+    assert np.array_equal(found["r"], moved["r"])
+
+
+def test_all_of_a_vector_for_each_of_its_elements(close: Close) -> None:
+    body = """
+    %c0 = arith.constant 0 : index
+    %h = comp.reduce max %x dims [0] : tensor<?xf32> -> tensor<f32>
+    %hs = comp.broadcast %h dims [] like %x : tensor<f32>, tensor<?xf32> -> tensor<?xf32>
+    %y = arith.subf %x, %hs : tensor<?xf32>
+    """
+    for size in (0, 1, 5, 1500):
+        close(body, {"x": numbers(size)}, {"y": "tensor<?xf32>"})
+
+
+@pytest.mark.parametrize("accumulate", ["f64", "f16"])
+def test_accumulation_type(close: Close, accumulate: str) -> None:
+    body = f"%y = comp.reduce sum %x dims [1] {{accumulate = {accumulate}}} : tensor<?x?xf16> -> tensor<?x{accumulate}>"
+    close(body, {"x": numbers((3, 40), "f16")}, {"y": f"tensor<?x{accumulate}>"}, terms=40)
+
+
+@pytest.mark.parametrize("kind", ["sum", "prod"])
+def test_wrapping_integers(same: Same, kind: str) -> None:
+    body = f"""
+    %y = comp.reduce {kind} %x dims [1] {{accumulate = i64}} : tensor<?x?xi32> -> tensor<?xi64>
+    %z = comp.reduce {kind} %x dims [1] : tensor<?x?xi32> -> tensor<?xi32>
+    """
+    outputs = {"y": "tensor<?xi64>", "z": "tensor<?xi32>"}
+    same(body, {"x": numbers((3, 70), "i32")}, outputs)
+
+
+FULL = """
+%q = arith.mulf %x, %x : tensor<?x?xf32>
+%s = comp.reduce sum %q dims [0, 1] : tensor<?x?xf32> -> tensor<f32>
+%norm = math.sqrt %s : tensor<f32>
+%h = comp.reduce max %x dims [0, 1] : tensor<?x?xf32> -> tensor<f32>
+%y = arith.addf %x, %q : tensor<?x?xf32>
+"""
+
+
+@pytest.mark.parametrize(
+    "shape", [(0, 3), (1, 1), (1, 1023), (4, 256), (5, 205), (3, 1111), (2, 8192)]
+)
+def test_full_reductions(close: Close, shape: tuple[int, int]) -> None:
+    outputs = {"norm": "tensor<f32>", "h": "tensor<f32>", "y": "tensor<?x?xf32>"}
+    terms = shape[0] * shape[1]
+    found = close(FULL, {"x": numbers(shape)}, outputs, terms=terms)
+    moved = close(FULL, {"x": numbers(shape)}, outputs, terms=terms, offset=1)
+    assert np.array_equal(found["norm"], moved["norm"])
+    close(FULL, {"x": numbers(shape)}, outputs, into={"y": "x"}, terms=terms)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        [0, 3, 3, 700, 1024, 4000],
+        [2, 2, 2900],
+        [0, 5000],
+        [5],
+        [100, 1024, 2048, 2049],
+        [0, 0, 1, 2],
+    ],
+)
+@pytest.mark.parametrize(
+    ("start", "size", "offset"), [(0, 3000, 0), (4, 1024, 0), (101, 2500, 1), (0, 0, 0), (0, 1, 0)]
+)
+def test_segments(
+    launch: Callable[..., dict[str, Array]], bounds: list[int], start: int, size: int, offset: int
+) -> None:
+    """Norms by segment, next to an update in place and a reduction of all."""
+    x, m = numbers(size), numbers(size, seed=1)
+    body = """
+    %m1 = arith.addf %m, %x : tensor<?xf32>
+    %q = arith.mulf %m1, %m1 : tensor<?xf32>
+    %s = comp.segment_reduce_block sum %q, %o at %start : tensor<?xf32>, tensor<?xi64> -> tensor<?xf32>
+    %norm = math.sqrt %s : tensor<?xf32>
+    %h = comp.segment_reduce_block max %x, %o at %start : tensor<?xf32>, tensor<?xi64> -> tensor<?xf32>
+    %t = comp.reduce sum %q dims [0] : tensor<?xf32> -> tensor<f32>
+    """
+    offsets = np.array(bounds)
+    m1 = m + x
+    kinds = (m1 * m1, Kind.SUM), (x, Kind.MAX)
+    sums, highest = (segment_reduce(v, offsets, k, start, F32, F32) for v, k in kinds)
+    expected = {"norm": np.sqrt(sums), "h": highest, "t": np.sum(m1 * m1), "m1": m1}
+    shapes = {**expected, "t": np.asarray(expected["t"])}
+    inputs = {"x": x, "m": m, "o": offsets, "start": np.int64(start)}
+    places = {"m1": "m", "norm": "norm", "h": "h", "t": "t"}
+    types = {"start": "index"}
+    found = launch(body, inputs, places, shapes, types=types, offset=offset)
+    assert np.array_equal(found["m"], m1)
+    assert np.array_equal(found["h"], highest)
+    assert np.allclose(found["norm"], expected["norm"], rtol=1e-5)
+    assert np.allclose(found["t"], expected["t"], rtol=1e-5)
+
+
+def test_nothing_is_reduced(same: Same) -> None:
+    body = """
+    %a = comp.reduce sum %x dims [] : tensor<?x?xf32> -> tensor<?x?xf32>
+    %y = math.absf %a : tensor<?x?xf32>
+    """
+    same(body, {"x": numbers((3, 5))}, {"y": "tensor<?x?xf32>"})
+    body = "%y = comp.reduce max %x dims [] : tensor<f32> -> tensor<f32>"
+    same(body, {"x": numbers(())}, {"y": "tensor<f32>"})
