@@ -66,8 +66,8 @@ from coconet_ir.tools.pipeline import describe
 DOCS = Path(__file__).parent
 TESTS = DOCS.parent / "test" / "filecheck" / "dialects"
 TARGET = DOCS / "dialects.md"
-REFERENCES = (DOCS / "reference.mlir", DOCS / "reference_rank.mlir")
-"""The examples: distributed programs, and programs of one rank."""
+REFERENCES = tuple(DOCS / f"reference{level}.mlir" for level in ("", "_rank", "_buffer"))
+"""The examples: distributed programs, programs of one rank on tensors, and on buffers."""
 
 PREFACE = """\
 # Dialects, passes and reason codes

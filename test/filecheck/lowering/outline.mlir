@@ -1,6 +1,6 @@
 // RUN: coconet-opt %s -p coconet-outline-kernels | filecheck %s
 // RUN: coconet-opt %s -p coconet-outline-kernels | coconet-opt - | filecheck %s
-// RUN: coconet-opt %s -p coconet-outline-kernels --remarks -o %t | filecheck %s --check-prefix REMARK
+// RUN: coconet-opt %s -p coconet-outline-kernels --remarks -o %t 2>&1 | filecheck %s --check-prefix REMARK
 
 module attributes {coconet.level = "buffer"} {
   // The host computes the grid from sizes; a launch waits for those whose buffers it uses.

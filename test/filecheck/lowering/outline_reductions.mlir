@@ -1,5 +1,5 @@
 // RUN: coconet-opt %s -p coconet-outline-kernels | filecheck %s
-// RUN: coconet-opt %s -p coconet-outline-kernels --remarks -o %t | filecheck %s --check-prefix REMARK
+// RUN: coconet-opt %s -p coconet-outline-kernels --remarks -o %t 2>&1 | filecheck %s --check-prefix REMARK
 
 module attributes {coconet.level = "buffer"} {
   // A long row takes a block of 256 threads, a short one a warp, and eight of these are a block.
