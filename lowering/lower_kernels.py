@@ -38,15 +38,17 @@ class LowerKernelsPass(ModulePass):
 
     target: str = field(default="sm_90a", metadata={"help": "the device, as ptxas names it"})
 
+    def __post_init__(self) -> None:
+        find_target(self.target)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = find_target(self.target)
         if op.attributes.get(LEVEL) != StringAttr("kernel"):
             raise IRError("is not at the level kernel: run coconet-outline-kernels first", op)
         for inner in op.ops:
             if isinstance(inner, gpu.ModuleOp):
                 for one in list(inner.body.block.ops):
                     _replace(one, _lowered(one))
-                inner.attributes[TARGET] = StringAttr(target.name)
+                inner.attributes[TARGET] = StringAttr(self.target)
         op.attributes[LEVEL] = StringAttr("device")
 
 
