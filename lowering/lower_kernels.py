@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import gpu
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, UnitAttr, i32, i64
 from xdsl.dialects.llvm import LLVMArrayType
 from xdsl.dialects.memref import GlobalOp as MemRefGlobalOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -98,6 +98,8 @@ def _function(op: gpu.FuncOp) -> FuncOp:
     attributes: dict[str, Attribute] = {KERNEL: UnitAttr(), "nvvm.kernel": UnitAttr()}
     if (threads := number_of(op.attributes.get(THREADS))) > 0:
         attributes["nvvm.maxntid"] = array_i32([threads])
+        # Else ptxas aims at an occupancy of its own choice, for which it spills registers.
+        attributes["nvvm.minctasm"] = IntegerAttr(1, i32)
     marks = [_marks(type) for type in source.arg_types]
     name = op.sym_name.data
     return FuncOp(name, types, body=region, arg_attrs=marks, attributes=attributes)
