@@ -116,7 +116,8 @@ class _Buckets:
         if aligned is None:
             totals = self._one_by_one(code)
         else:
-            totals = code.branch(code.both(full, aligned), self._vectors, self._one_by_one)
+            fast = code.all(full, aligned, work.space.is_short(code))
+            totals = code.branch(fast, self._vectors, self._one_by_one)
         for fold, total in zip(work.folds, totals, strict=True):
             self._leave(code, fold, total, self.kernel.block_number())
         if work.segmented is not None:
@@ -126,14 +127,16 @@ class _Buckets:
     def _vectors(self, code: Code) -> Values:
         """A bucket of whole vectors."""
         totals = [fold.start(code) for fold in self.work.folds]
-        computed: list[tuple[Evaluator, list[SSAValue]]] = []
-        for number in range(BUCKET // (POINTWISE_THREADS * self.width)):
-            local = self._own(code, number)
-            place = self.work.space.place(code, code.add(self.start, local))
-            here = self.top.at(code, place, inner=self.work.space.inner, width=self.width)
-            computed.append((here, [here.vector(store.node) for store in self.work.whole]))
+        count = BUCKET // (POINTWISE_THREADS * self.width)
+        offsets = [self._own(code, number) for number in range(count)]
+        vectors = self.work.space.vectors(
+            self.top, code, self.start, offsets, self.width, self.nodes
+        )
+        computed: list[list[SSAValue]] = []
+        for here, local in zip(vectors, offsets, strict=True):
+            computed.append([here.vector(store.node) for store in self.work.whole])
             totals = self._take(here, totals, local)
-        for here, values in computed:
+        for here, values in zip(vectors, computed, strict=True):
             for store, value in zip(self.work.whole, values, strict=True):
                 here.store(store, value)
         return totals

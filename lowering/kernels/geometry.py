@@ -24,6 +24,9 @@ ROW_THREADS, ROW_SHORT = 256, 1024
 """A block of row-wise work; a row of up to `ROW_SHORT` elements takes a warp, a longer one the block. Part of what
 bits depend on."""
 
+ROW_KEPT = 32
+"""Elements of a row that a thread holds in registers, so that memory is read once: rows of up to 8,192 elements."""
+
 COLUMN_WIDTH, COLUMN_PARTS, COLUMN_LONG = 32, 16, 128
 """A block of column-wise work: columns, and parts in which a column of at least `COLUMN_LONG` elements is added, a
 shorter one being one part. Part of what bits depend on."""
