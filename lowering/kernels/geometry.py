@@ -11,6 +11,9 @@ POINTWISE_THREADS, POINTWISE_VECTORS = 128, 2
 BUCKET = 1024
 """Elements of a full reduction, or of a segment's, that are added first. Part of what bits depend on."""
 
+PARTIALS = 1 << 15
+"""The most numbers that the buckets of a full reduction leave to be added by one block. Part of what bits depend on."""
+
 FINISH_THREADS = 1024
 """Threads that add the buckets of a full reduction. Part of what bits depend on."""
 

@@ -90,7 +90,10 @@ class Space:
             found.append(here)
         first = self.place(code, start)
         for here, offset in zip(found, offsets, strict=True):
-            here.place = self._near(code, first, offset)
+            if len(self.groups) > 1:
+                here.place = self._near(code, first, offset)
+            else:
+                here.place = self.place(code, here.index(self.number))
             here.fetch(*nodes)
         return found
 
@@ -102,7 +105,7 @@ class Space:
         digits = [at for group in self.groups if (at := start[group[-1]]) is not None]
         for loop, extent in reversed(list(enumerate(self._inner_extents(), 1))):
             step, digits[loop] = code.divided_short(code.add(digits[loop], step), extent)
-        return self._at([code.add(digits[0], step), *digits[1:]] if digits else [])
+        return self._at([code.add(digits[0], step), *digits[1:]])
 
     def _at(self, digits: Sequence[SSAValue]) -> Place:
         place: dict[Axis, SSAValue | None] = dict.fromkeys(self.axes)
