@@ -1,7 +1,7 @@
 """Reductions over all elements or over segments of them: first buckets of `BUCKET` elements, then what they gave.
 
 One launch computes the elements, stores what else is asked for, and combines buckets: thread t of
-`POINTWISE_THREADS` takes the vectors t, t + n, … of a bucket and adds their elements in order; the threads are
+`BUCKET_THREADS` takes the vectors t, t + n, … of a bucket and adds their elements in order; the threads are
 combined as a tree. Where there are more than `PARTIALS` buckets and no segments, a block takes as many neighbours,
 one after the other, as leave no more than that. Another launch combines what the blocks gave: thread t takes the
 numbers t, t + n, … in order; the threads are combined as a tree. A vector is 16 bytes of the widest element that the
@@ -26,10 +26,10 @@ from coconet_ir.lowering.kernels.emit import Evaluator
 from coconet_ir.lowering.kernels.folding import Fold
 from coconet_ir.lowering.kernels.geometry import (
     BUCKET,
+    BUCKET_THREADS,
     FINISH_THREADS,
     FINISH_UNROLLED,
     PARTIALS,
-    POINTWISE_THREADS,
     SEGMENT_THREADS,
 )
 from coconet_ir.lowering.kernels.indices import Axis, Index, Size
@@ -111,8 +111,8 @@ class _Buckets:
             *(store.node for store in work.whole),
         ]
         self.accesses = Accesses(work.space.inner, [work.space], self.nodes, work.whole)
-        self.width = min(self.accesses.width(), BUCKET // POINTWISE_THREADS)
-        self.kernel = Kernel(trace, name, POINTWISE_THREADS)
+        self.width = min(self.accesses.width(), BUCKET // BUCKET_THREADS)
+        self.kernel = Kernel(trace, name, BUCKET_THREADS)
         self.top = Evaluator(self.kernel)
         code = self.kernel.code
         self.count = code.size(work.space.count)
@@ -158,7 +158,7 @@ class _Buckets:
 
     def _vectors(self, code: Code, start: SSAValue, totals: Values) -> Values:
         """A bucket of whole vectors."""
-        count = BUCKET // (POINTWISE_THREADS * self.width)
+        count = BUCKET // (BUCKET_THREADS * self.width)
         offsets = [self._own(code, number) for number in range(count)]
         vectors = self.work.space.vectors(self.top, code, start, offsets, self.width, self.nodes)
         computed: list[list[SSAValue]] = []
@@ -172,7 +172,7 @@ class _Buckets:
 
     def _own(self, code: Code, number: int) -> SSAValue:
         """Where in the bucket a vector of the thread begins."""
-        vector = code.add(self.kernel.thread(), code.number(number * POINTWISE_THREADS))
+        vector = code.add(self.kernel.thread(), code.number(number * BUCKET_THREADS))
         return code.mul(vector, code.number(self.width))
 
     def _one_by_one(self, code: Code, start: SSAValue, stop: SSAValue, totals: Values) -> Values:
@@ -195,12 +195,12 @@ class _Buckets:
             return code.loop(at, end, code.number(1), totals, element)
 
         first = code.add(start, self._own(code, 0))
-        step = code.number(POINTWISE_THREADS * self.width)
+        step = code.number(BUCKET_THREADS * self.width)
         return code.loop(first, stop, step, totals, vector)
 
     def _lanes(self) -> list[tuple[int, int]]:
         """The elements that a thread takes: vectors, and lanes of each."""
-        vectors = range(BUCKET // (POINTWISE_THREADS * self.width))
+        vectors = range(BUCKET // (BUCKET_THREADS * self.width))
         return [(number, lane) for number in vectors for lane in range(self.width)]
 
     def _take(self, here: Evaluator, totals: Values, local: SSAValue) -> Values:
@@ -223,7 +223,7 @@ class _Buckets:
     def _leave(self, code: Code, fold: Fold, total: SSAValue, slot: SSAValue) -> None:
         """Combine what the threads have, for the next launch."""
         of_warp = fold.over_warp(code, total)
-        combined = fold.over_warps(self.kernel, code, of_warp, POINTWISE_THREADS)
+        combined = fold.over_warps(self.kernel, code, of_warp, BUCKET_THREADS)
         partial = self.kernel.buffer(self.partial[fold.op])
         self.kernel.stored.add(self.partial[fold.op])
         is_first = code.equal(self.kernel.thread(), code.number(0))

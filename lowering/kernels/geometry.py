@@ -1,4 +1,7 @@
-"""The launch table: how many threads a block has and how much each does, family by family. Measured, on one H200."""
+"""The launch table: how many threads a block has and how much each does, family by family. Measured, on one H200.
+
+`benchmarks/kernels.py --only sweep` measures others, in place of those that are read as `geometry.NAME`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ ACCESS = 16
 POINTWISE_THREADS, POINTWISE_VECTORS = 128, 2
 """A block of elementwise work, and vectors a thread: fused Adam in f32 at 0.994 of copy bandwidth, on a full grid."""
 
-BUCKET = 1024
-"""Elements of a full reduction, or of a segment's, that are added first. Part of what bits depend on."""
+BUCKET, BUCKET_THREADS = 1024, 128
+"""Elements of a full reduction, or of a segment's, that are added first, and threads that do it. Part of what bits
+depend on."""
 
 PARTIALS = 1 << 15
 """The most numbers that the buckets of a full reduction leave to be added by one block. Part of what bits depend on."""

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
+from coconet_ir.lowering.kernels import geometry
 from coconet_ir.lowering.kernels.code import Code
 from coconet_ir.lowering.kernels.emit import Evaluator
-from coconet_ir.lowering.kernels.geometry import POINTWISE_THREADS, POINTWISE_VECTORS
 from coconet_ir.lowering.kernels.kernel import Kernel
 from coconet_ir.lowering.kernels.launch import Launch
 from coconet_ir.lowering.kernels.nodes import Store
@@ -24,8 +24,8 @@ def pointwise(trace: Trace, name: str, space: Space, stores: Sequence[Store]) ->
     """The kernel that computes what is stored for each element of a space."""
     nodes = [store.node for store in stores]
     accesses = Accesses(space.inner, [space], nodes, stores)
-    width, threads = accesses.width(), POINTWISE_THREADS
-    share = threads * POINTWISE_VECTORS * width
+    width, threads = accesses.width(), geometry.POINTWISE_THREADS
+    share = threads * geometry.POINTWISE_VECTORS * width
     kernel = Kernel(trace, name, threads)
     body = _Body(kernel, space, stores, width)
     code, count = kernel.code, kernel.code.size(space.count)
@@ -57,7 +57,7 @@ class _Body:
     def vectors(self, code: Code, start: SSAValue) -> Sequence[SSAValue]:
         """Compute the thread's vectors of a block that starts at an element, then store them."""
         offsets: list[SSAValue] = []
-        for vector in range(POINTWISE_VECTORS):
+        for vector in range(geometry.POINTWISE_VECTORS):
             thread = code.add(self.kernel.thread(), code.number(vector * self.kernel.threads))
             offsets.append(code.mul(thread, code.number(self.width)))
         nodes = [store.node for store in self.stores]

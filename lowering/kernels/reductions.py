@@ -21,6 +21,7 @@ from functools import partial
 
 from xdsl.ir import Operation, SSAValue
 
+from coconet_ir.lowering.kernels import geometry
 from coconet_ir.lowering.kernels.code import Code, Values
 from coconet_ir.lowering.kernels.emit import Evaluator, Place
 from coconet_ir.lowering.kernels.folding import Fold
@@ -28,9 +29,7 @@ from coconet_ir.lowering.kernels.geometry import (
     COLUMN_LONG,
     COLUMN_PARTS,
     COLUMN_WIDTH,
-    ROW_KEPT,
     ROW_SHORT,
-    ROW_THREADS,
     WARP,
 )
 from coconet_ir.lowering.kernels.kernel import Kernel
@@ -71,7 +70,7 @@ def grouped(trace: Trace, name: str, work: Grouped, rows: bool) -> Launch:
     inner = work.reduced.inner if rows else None
     accesses = Accesses(inner, [work.kept, work.reduced], work.nodes(), work.whole)
     width = accesses.width() if rows else 1
-    threads = ROW_THREADS if rows else COLUMN_WIDTH * COLUMN_PARTS
+    threads = geometry.ROW_THREADS if rows else COLUMN_WIDTH * COLUMN_PARTS
     kernel = Kernel(trace, name, threads)
     aligned = accesses.aligned(kernel, width, work.reduced.extent()) if width > 1 else None
     groups = _Rows(kernel) if rows else _Columns(kernel)
@@ -95,7 +94,7 @@ class _Rows:
         of_warp = fold.over_warp(code, value)
         return code.branch(
             code.less(code.number(WARP), self.threads),
-            lambda code: [fold.over_warps(self.kernel, code, of_warp, ROW_THREADS)],
+            lambda code: [fold.over_warps(self.kernel, code, of_warp, geometry.ROW_THREADS)],
             lambda code: [of_warp],
         )[0]
 
@@ -105,13 +104,13 @@ class _Rows:
     def block(self, host: Code, work: Grouped) -> Block:
         """A block for one long row, or for several short ones."""
         long = self.is_long(host, work)
-        x = host.choose(long, host.number(ROW_THREADS), host.number(WARP))
-        return x, host.choose(long, host.number(1), host.number(ROW_THREADS // WARP))
+        x = host.choose(long, host.number(geometry.ROW_THREADS), host.number(WARP))
+        return x, host.choose(long, host.number(1), host.number(geometry.ROW_THREADS // WARP))
 
     def grid(self, host: Code, work: Grouped) -> SSAValue:
         """Blocks for all rows."""
         rows = host.size(work.kept.count)
-        several = host.blocks(rows, ROW_THREADS // WARP)
+        several = host.blocks(rows, geometry.ROW_THREADS // WARP)
         return host.choose(self.is_long(host, work), host.blocks(rows, 1), several)
 
 
@@ -178,7 +177,7 @@ class _Body:
         if self.aligned is None or any(isinstance(n, Guarded) for n in walk(*self.work.nodes())):
             self._phases(code, _Loops(self, {}))
             return
-        most = code.mul(self.groups.threads, code.number(ROW_KEPT))
+        most = code.mul(self.groups.threads, code.number(geometry.ROW_KEPT))
         short = code.at_most(code.size(self.work.reduced.count), most)
         code.branch(
             code.both(self.aligned, short),
@@ -273,7 +272,7 @@ class _Registers:
         self.work, self.reduced = body.work, reduced
         self.vectors: list[tuple[Evaluator, SSAValue]] = []
         at = body.first
-        for number in range(ROW_KEPT // body.width):
+        for number in range(geometry.ROW_KEPT // body.width):
             at = code.add(at, body.step) if number else at
             here = body.at(code, at, body.width, reduced)
             self.vectors.append((here, code.less(at, body.count)))
