@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IntegerType
 
 from coconet_ir.dialects import llvm_arith as arith
 from coconet_ir.dialects import llvm_intrinsics as intrinsics
+from coconet_ir.lowering.device import quotients
 from coconet_ir.lowering.device.number import Number
 
 Formula = Callable[..., Number]
@@ -204,5 +205,8 @@ EXACT: Mapping[str, Formula] = {
 }
 """Operations on floats that devices round once, in any type that they compute with."""
 
-WIDENED: Mapping[str, Formula] = {"arith.divf": Number.__truediv__, "math.sqrt": Number.root}
+WIDENED: Mapping[str, Formula] = {
+    "arith.divf": quotients.divide,
+    "math.sqrt": Number.root,
+}
 """Operations that f32 computes for floats of 16 bits, as if rounded once: it has more than twice as many."""

@@ -9,7 +9,7 @@ same bits on every device and on the host.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -30,6 +30,7 @@ from coconet_ir.dialects import llvm_casts as casts
 from coconet_ir.dialects import llvm_intrinsics as intrinsics
 from coconet_ir.dialects.elementwise import element, with_element
 from coconet_ir.dialects.elementwise import width as bits
+from coconet_ir.dialects.llvm_branches import BrOp, CondBrOp
 from coconet_ir.dialects.llvm_types import is_float
 from coconet_ir.dialects.llvm_values import ConstantOp
 
@@ -77,6 +78,15 @@ class Code:
             self._constants[key] = op.res
         return self._constants[key]
 
+    def unless(self, sure: Number, value: Number, other: Callable[[], Number]) -> Number:
+        """A value if an i1 holds, else what `other` computes, in a block of its own."""
+        apart, after = Block(), Block(arg_types=[value.type])
+        self.do(CondBrOp(sure.value, after, (value.value,), apart, ()))
+        self.enter(apart)
+        self.do(BrOp(after, other().value))
+        self.enter(after)
+        return Number(self, after.args[0])
+
     def number(self, value: float, type: Attribute) -> Number:
         """A constant."""
         return Number(self, self.constant(value, type))
@@ -113,6 +123,14 @@ class Number:
     def bits(self) -> int:
         """The bits of the value, of one lane of a vector."""
         return bits(self.type)
+
+    @property
+    def lanes(self) -> int:
+        """The lanes of a vector, 1 for a scalar."""
+        type = self.type
+        return (
+            cast(VectorType[Attribute], type).get_shape()[0] if type.__class__ is VectorType else 1
+        )
 
     @property
     def is_float(self) -> bool:
@@ -283,6 +301,14 @@ class Number:
     def function(self, op: type[intrinsics.FloatFunction]) -> Number:
         """A function of this float."""
         return self.put(op(self.value))
+
+    def smaller(self, other: Number) -> Number:
+        """The smaller of two floats; NaN if one is."""
+        return self.put(intrinsics.MinimumOp(self.value, other.value))
+
+    def larger(self, other: Number) -> Number:
+        """The larger of two floats; NaN if one is."""
+        return self.put(intrinsics.MaximumOp(self.value, other.value))
 
     def magnitude(self) -> Number:
         """The float without its sign."""

@@ -202,3 +202,22 @@ def test_selections_and_bits(host: Any, width: int) -> None:
     chosen, raw = host.run(body, [x, y, c], ["f32"] * 3, ["f32", "i32"], width)
     assert same_bits(chosen, np.where(c < x, x, y))
     assert np.array_equal(raw, x.view(np.int32))
+
+
+@pytest.mark.parametrize("width", [2, 4, 8])
+def test_division_by_one_number(host: Any, width: int) -> None:
+    """A divisor that all lanes share: the bits of division, also where the reciprocal's method would fail."""
+    random = np.random.default_rng(width)
+    ordinary = random.standard_normal(4096).astype(np.float32)
+    near_one = (1 + random.integers(-9, 10, 4096) * 2.0**-23).astype(np.float32)
+    any_bits = elements("f32", 3)
+    for x in (ordinary, near_one, any_bits):
+        for y in (*near_one[:4], *ordinary[:24], *any_bits[::97], np.float32(3), np.float32(1e-7)):
+            body = (
+                "%one = vector.extract %x1[0] : f32 from vector<Wxf32>\n"
+                "%all = vector.broadcast %one : f32 to vector<Wxf32>\n"
+                "%y0 = arith.divf %x0, %all : vector<Wxf32>"
+            ).replace("W", str(width))
+            inputs = [x, np.full_like(x, y)]
+            (found,) = host.run(body, inputs, ["f32", "f32"], ["f32"], width)
+            assert same_bits(found, np.asarray(pointwise("arith.divf", inputs, np.dtype("f4")))), y
