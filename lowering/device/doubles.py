@@ -18,6 +18,7 @@ from coconet_ir.lowering.device.exponentials import (
     INFINITY,
     NAN,
     Exponentials,
+    Pair,
     clamped,
     logarithm_edges,
 )
@@ -50,6 +51,21 @@ expm1, exp2 = EXPONENTIALS.expm1, EXPONENTIALS.exp2
 # (sinh(x) - x) / x**3, by x**2, where |x| <= 1: the series of Taylor, to 2**-65
 _SINH = tuple(1 / factorial(n) for n in range(19, 2, -2))
 
+# erf(x) / x - 1, by x**2, where |x| <= 1, and -log(1 - erf(x)) where 1 <= x <= 6
+_ERF = (
+    5.960689230459785e-11, -1.1374957354105607e-09, 1.4660328945167824e-08, -1.6350396223989035e-07,
+    1.6461008474704305e-06, -1.4925595771789235e-05, 0.00012055331132932687, -0.0008548326981424848,
+    0.005223977624828423, -0.026866170645077875, 0.11283791670954885, -0.3761263890318375,
+    0.1283791670955126,
+)  # fmt: skip
+_ERF_TAIL = (
+    1.7712245932273983e-13, -8.87172309250495e-12, 2.0932284181286683e-10, -3.09242934117204e-09,
+    3.2051213326001526e-08, -2.4717195328545587e-07, 1.4647056495521e-06, -6.763853754038849e-06,
+    2.421462495550564e-05, -6.459049264355388e-05, 0.0001104256014072109, -2.1401617091365404e-05,
+    -0.0005531859091538872, 0.0016758590682622696, -0.00020306432636111682, -0.01912754957509998,
+    0.1027705768910331, 0.6366208144203814, 1.1283788989710861, 2.9437118175696546e-08,
+)  # fmt: skip
+
 # (2 artanh(s) - 2 s) / s**3, by s**2, where (1 + s) / (1 - s) is between the roots of 1/2 and 2
 _LOG = (
     0.14799068577991117, 0.1531375545881059, 0.18183575179622938, 0.2222219837815537,
@@ -67,32 +83,47 @@ def _logarithm(x: Number, f: Number) -> tuple[Number, Number]:
     return first, s.fma(half + z * z.polynomial(*_LOG), rest)
 
 
+def split(x: Number) -> tuple[Number, Number]:
+    """A positive number as 2**k (1 + f), k as a float; 1 + f is between the roots of 1/2 and 2."""
+    tiny = x < 2.0**-1022
+    k, f = _split(tiny.choose(x * 2.0**54, x))
+    return tiny.choose(k - 54.0, k), f
+
+
 def _split(x: Number) -> tuple[Number, Number]:
-    """A positive normal number as 2**k (1 + f), k as a float; 1 + f is between the roots of 1/2 and 2."""
+    """What `split` gives, of a normal number."""
     raw = x.as_bits()
     exponent = (raw - 0x3FE6A09E667F3BCD) & ~((1 << 52) - 1)
     mantissa = (raw - exponent).as_float(f64)
     return exponent.shift_signed(52).cast(casts.SIToFPOp, f64), mantissa - 1.0
 
 
-def _logarithm_of(
-    x: Number, base_2: tuple[float, float], scale: tuple[float, float] | None
-) -> Number:
+def _logarithm_of(x: Number, base_2: Pair, scale: Pair | None) -> Number:
     """A logarithm: that of 2, in two parts, and that of e, where it is not 1."""
-    tiny = x < 2.0**-1022
-    k, f = _split(tiny.choose(x * 2.0**54, x))
-    k = tiny.choose(k - 54.0, k)
+    k, f = split(x)
     first, rest = _logarithm(x, f)
     if scale is not None:
         high, low = scale
         product = first * high
         rest = (first.fma(high, -product)) + first.fma(low, rest * high)
         first = product
+    return logarithm_edges(x, _with_twos(k, base_2, first, rest))
+
+
+def _with_twos(k: Number, base_2: Pair, first: Number, rest: Number) -> Number:
+    """A logarithm in two parts, and `k` times that of 2."""
     whole = k * base_2[0]
     total = whole + first
     # Of two numbers, the second less than the first or the first 0, the sum and its error (Dekker).
     error = (whole - total) + first + (k.fma(base_2[0], -whole) + k * base_2[1])
-    return logarithm_edges(x, total + (rest + error))
+    return total + (rest + error)
+
+
+def log_of_sum(x: Number, low: Number, twos: Number | float) -> Number:
+    """The natural logarithm of `(x + low) * 2**twos`, of a normal number and a far smaller one."""
+    k, f = _split(x)
+    first, rest = _logarithm(x, f)
+    return _with_twos(k + twos, (LN_2, LN_2_LOW), first, rest + low / x)
 
 
 def log(x: Number) -> Number:
@@ -149,6 +180,14 @@ def tanh(x: Number) -> Number:
     quotient = t / total
     error = quotient.fma(-total, t) - quotient * lost
     return (quotient + error / total).signed_as(x)
+
+
+def erf(x: Number) -> Number:
+    """The error function; within 1 ulp."""
+    size, square = x.magnitude(), x * x
+    small = square.polynomial(*_ERF).fma(x, x)
+    large = 1.0 - EXPONENTIALS.exp(-clamped(size, 1.0, 6.0).polynomial(*_ERF_TAIL))
+    return (size > 1.0).choose(large.signed_as(x), small)
 
 
 def cbrt(x: Number) -> Number:

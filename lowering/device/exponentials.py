@@ -25,7 +25,7 @@ def clamped(x: Number, low: float, high: float) -> Number:
     return x.otherwise_at([(x < low, low), (x > high, high)])
 
 
-def nearest(x: Number, factor: float) -> tuple[Number, Number]:
+def nearest(x: Number, factor: Number | float) -> tuple[Number, Number]:
     """The nearest whole number to `x * factor`, as an integer and as a float; NaN gives any integer, and NaN.
 
     Adding 1.5 times a power of two leaves it in the last bits.

@@ -25,7 +25,6 @@ from coconet_ir.lowering.device.arithmetic import (
     EXACT,
     INTEGERS,
     WIDENED,
-    Formula,
     product,
     sum_and_carry,
 )
@@ -73,29 +72,17 @@ def _constant(code: Code, op: Operation) -> Number:
 def _float(op: Operation, operands: Numbers) -> Number:
     """A function of floats of one type, computed in the type that it is for and rounded to the result's."""
     source = element(op.operands[0].type)
-    if (formula := EXACT.get(op.name)) is not None:
-        if op.name == "math.fma" and is_small(source):
-            raise NotLowered(f"computes {source}: convert to f32 or f16 first")
-        if not is_small(source):
-            return formula(*operands)
-    elif (formula := WIDENED.get(op.name)) is not None and source == f64:
+    formula = EXACT.get(op.name)
+    if formula is not None and not is_small(source):
         return formula(*operands)
+    if formula is None and (formula := WIDENED.get(op.name)) is None:
+        formula = (DOUBLE if source == f64 else SINGLE).get(op.name)
     if formula is None:
-        formula = _approximate(op, source)
-    to = f64 if source == f64 else f32
+        raise NotLowered("has no form in kernels yet")
+    # A product of floats of 8 bits and what is added to it are exact in f64, unless the sum is infinite in 8 bits.
+    to = f64 if source == f64 or op.name == "math.fma" else f32
     wide = [convert(x, source, to) for x in operands]
     return convert(formula(*wide), to, source)
-
-
-def _approximate(op: Operation, source: Attribute) -> Formula:
-    table = DOUBLE if source == f64 else SINGLE
-    if (found := table.get(op.name)) is not None:
-        return found
-    if op.name in SINGLE:
-        raise NotLowered(
-            f"computes {source}, for which kernels have no {op.name}: convert to f32 first"
-        )
-    raise NotLowered("has no form in kernels yet")
 
 
 def _compare_floats(op: Operation, operands: Numbers) -> Numbers:
@@ -115,11 +102,9 @@ def _compare_integers(op: Operation, operands: Numbers) -> Numbers:
 
 def _integer_power(op: Operation, operands: Numbers) -> Numbers:
     source = element(op.operands[0].type)
-    if source == f64:
-        raise NotLowered("computes f64, for which kernels have no math.fpowi: convert to f32 first")
     base, exponent = operands
-    wide = convert(convert(base, source, f32), f32, f64)
-    powered = POWER(wide, to_float(exponent, f64, signed=True))
+    power = DOUBLE["math.powf"] if source == f64 else POWER
+    powered = power(convert(base, source, f64), to_float(exponent, f64, signed=True))
     return [convert(powered, f64, source)]
 
 
