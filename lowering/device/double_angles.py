@@ -1,7 +1,7 @@
 """The sine, cosine and tangent of f64.
 
-How far each is from the true result, in units of its last place, is what test/unit/lowering/test_lower_mathematics.py
-measures; the polynomials are minimax, by the exchange algorithm of Remez.
+Each is within 1 unit of the last place (ulp) of the true result, of angles of all sizes, as
+test/unit/lowering/test_lower_mathematics.py measures. The polynomials are minimax, by the exchange algorithm of Remez.
 """
 
 from __future__ import annotations

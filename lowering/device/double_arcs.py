@@ -1,12 +1,12 @@
 """The inverses of trigonometric and of hyperbolic functions, of f64.
 
-How far each is from the true result, in units of its last place, is what test/unit/lowering/test_lower_mathematics.py
-measures; the polynomials are minimax, by the exchange algorithm of Remez.
+Each is within 1 unit of the last place (ulp) of the true result, as test/unit/lowering/test_lower_mathematics.py
+measures, but for angles of `atan2` that are subnormal. The polynomials are minimax, by the exchange algorithm of Remez.
 """
 
 from __future__ import annotations
 
-from coconet_ir.lowering.device import doubles
+from coconet_ir.lowering.device import double_angles, doubles
 from coconet_ir.lowering.device.exponentials import INFINITY, NAN
 from coconet_ir.lowering.device.number import Number
 from coconet_ir.lowering.device.pairs import (
@@ -18,7 +18,7 @@ from coconet_ir.lowering.device.pairs import (
     root,
 )
 
-HALF_PI, HALF_PI_LOW = 1.5707963267948966, 6.123233995736766e-17
+HALF_PI, HALF_PI_LOW, _ = double_angles.HALF_PI
 
 _ARC_OF_HALF = (0.4636476090008061, 2.2698777452961687e-17)
 """The angle whose tangent is 1/2."""
@@ -51,7 +51,7 @@ _ATANH = (
 
 
 def atan2(y: Number, x: Number) -> Number:
-    """The angle of the point (x, y): that of the smaller leg, turned and reflected."""
+    """The angle of the point (x, y): that at the longer leg, turned and reflected; 1.5 ulp where it is subnormal."""
     a, b = y.magnitude(), x.magnitude()
     swap = a > b
     negative = x.as_bits() < 0

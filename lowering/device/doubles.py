@@ -17,8 +17,8 @@ from coconet_ir.dialects import llvm_intrinsics as intrinsics
 from coconet_ir.lowering.device.exponentials import (
     INFINITY,
     NAN,
+    Constants,
     Exponentials,
-    Pair,
     clamped,
     logarithm_edges,
 )
@@ -51,20 +51,21 @@ expm1, exp2 = EXPONENTIALS.expm1, EXPONENTIALS.exp2
 # (sinh(x) - x) / x**3, by x**2, where |x| <= 1: the series of Taylor, to 2**-65
 _SINH = tuple(1 / factorial(n) for n in range(19, 2, -2))
 
-# erf(x) / x - 1, by x**2, where |x| <= 1, and -log(1 - erf(x)) where 1 <= x <= 6
+# erf(x) / x - 1, by x**2, where |x| <= 7/8, and -log((1 - erf(x)) / (1 - erf(1))) / (x - 1), by x - 1, where
+# 7/8 <= x <= 6
 _ERF = (
-    5.960689230459785e-11, -1.1374957354105607e-09, 1.4660328945167824e-08, -1.6350396223989035e-07,
-    1.6461008474704305e-06, -1.4925595771789235e-05, 0.00012055331132932687, -0.0008548326981424848,
-    0.005223977624828423, -0.026866170645077875, 0.11283791670954885, -0.3761263890318375,
-    0.1283791670955126,
+    -8.669741859108362e-10, 1.4124237930949308e-08, -1.6289508346470796e-07, 1.6456634926008232e-06,
+    -1.492538894686259e-05, 0.00012055324633295944, -0.0008548326847576386, 0.0052239776230904224,
+    -0.026866170644945564, 0.11283791670954368, -0.3761263890318374, 0.1283791670955126,
 )  # fmt: skip
 _ERF_TAIL = (
-    1.7712245932273983e-13, -8.87172309250495e-12, 2.0932284181286683e-10, -3.09242934117204e-09,
-    3.2051213326001526e-08, -2.4717195328545587e-07, 1.4647056495521e-06, -6.763853754038849e-06,
-    2.421462495550564e-05, -6.459049264355388e-05, 0.0001104256014072109, -2.1401617091365404e-05,
-    -0.0005531859091538872, 0.0016758590682622696, -0.00020306432636111682, -0.01912754957509998,
-    0.1027705768910331, 0.6366208144203814, 1.1283788989710861, 2.9437118175696546e-08,
+    2.1442190568183168e-13, -6.462884596160967e-12, 9.104256582166513e-11, -7.974106898904069e-10,
+    4.852118387600481e-09, -2.1459153392407398e-08, 6.786761608293755e-08, -1.2614799917087825e-07,
+    -1.0392178630774265e-07, 2.0197160411954177e-06, -9.577946035059998e-06, 2.714132930101334e-05,
+    -2.6270414420808516e-05, -0.00023732470743208486, 0.0019779030223919546, -0.010033825434427877,
+    0.04156109804651433, 0.8431072563584865, 2.6389675142347913,
 )  # fmt: skip
+_BEYOND_ERF_OF_1 = 0.15729920705028513
 
 # (2 artanh(s) - 2 s) / s**3, by s**2, where (1 + s) / (1 - s) is between the roots of 1/2 and 2
 _LOG = (
@@ -98,7 +99,7 @@ def _split(x: Number) -> tuple[Number, Number]:
     return exponent.shift_signed(52).cast(casts.SIToFPOp, f64), mantissa - 1.0
 
 
-def _logarithm_of(x: Number, base_2: Pair, scale: Pair | None) -> Number:
+def _logarithm_of(x: Number, base_2: Constants, scale: Constants | None) -> Number:
     """A logarithm: that of 2, in two parts, and that of e, where it is not 1."""
     k, f = split(x)
     first, rest = _logarithm(x, f)
@@ -110,7 +111,7 @@ def _logarithm_of(x: Number, base_2: Pair, scale: Pair | None) -> Number:
     return logarithm_edges(x, _with_twos(k, base_2, first, rest))
 
 
-def _with_twos(k: Number, base_2: Pair, first: Number, rest: Number) -> Number:
+def _with_twos(k: Number, base_2: Constants, first: Number, rest: Number) -> Number:
     """A logarithm in two parts, and `k` times that of 2."""
     whole = k * base_2[0]
     total = whole + first
@@ -186,8 +187,10 @@ def erf(x: Number) -> Number:
     """The error function; within 1 ulp."""
     size, square = x.magnitude(), x * x
     small = square.polynomial(*_ERF).fma(x, x)
-    large = 1.0 - EXPONENTIALS.exp(-clamped(size, 1.0, 6.0).polynomial(*_ERF_TAIL))
-    return (size > 1.0).choose(large.signed_as(x), small)
+    beyond = clamped(size, 0.0, 6.0) - 1.0
+    tail = EXPONENTIALS.exp(-(beyond * beyond.polynomial(*_ERF_TAIL)))
+    large = tail.fma(-_BEYOND_ERF_OF_1, 1.0)
+    return (size > 0.875).choose(large.signed_as(x), small)
 
 
 def cbrt(x: Number) -> Number:
@@ -237,6 +240,11 @@ def power(x: Number, y: Number) -> Number:
     exponent = logarithm * y
     one = logarithm.equals(0.0) | y.equals(0.0)
     value = exp2(one.choose(0.0, exponent))
+    return of_signed_base(value, x, y)
+
+
+def of_signed_base(value: Number, x: Number, y: Number) -> Number:
+    """`x` to the `y`, of what the size of `x` is to the `y`."""
     whole = y.function(intrinsics.FTruncOp).equals(y)
     half = y * 0.5
     odd = whole & half.function(intrinsics.FTruncOp).differs(half)

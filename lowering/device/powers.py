@@ -1,8 +1,11 @@
-"""Powers of f64 by f64, within 1 unit of the last place: `y * log2(x)` is computed to 2**-68 of itself."""
+"""Powers of f64 by f64: `y * log2(x)` is computed to 2**-68 of itself.
+
+The methods are those of Muller and others, "Handbook of Floating-Point Arithmetic"; the polynomials are minimax, by the
+exchange algorithm of Remez.
+"""
 
 from __future__ import annotations
 
-from coconet_ir.dialects import llvm_intrinsics as intrinsics
 from coconet_ir.lowering.device import doubles
 from coconet_ir.lowering.device.exponentials import INFINITY, NAN, clamped, nearest, scaled
 from coconet_ir.lowering.device.number import Number
@@ -32,7 +35,7 @@ _LEAST, _MOST = -1100.0, 1100.0
 
 
 def power(x: Number, y: Number) -> Number:
-    """`x` to the `y`."""
+    """`x` to the `y`; within 1 ulp."""
     size = x.magnitude()
     value = _power_of_two(_exponent(size, y))
     endless = size.equals(INFINITY)
@@ -40,17 +43,8 @@ def power(x: Number, y: Number) -> Number:
     value = (size.equals(0.0) | endless).choose(
         grows.choose(x.code.number(INFINITY, x.type), 0.0), value
     )
-    whole = y.function(intrinsics.FTruncOp).equals(y)
-    half = y * 0.5
-    odd = whole & half.function(intrinsics.FTruncOp).differs(half)
-    value = (odd & (x.as_bits() < 0)).choose(-value, value)
-    undefined = (x < 0.0) & (x > -INFINITY) & ~whole
-    return value.otherwise_at(
-        [
-            (undefined | x.is_nan() | y.is_nan(), NAN),
-            (x.equals(1.0) | y.equals(0.0), 1.0),
-        ]
-    )
+    value = doubles.of_signed_base(value, x, y).otherwise_at([(x.is_nan() | y.is_nan(), NAN)])
+    return (x.equals(1.0) | y.equals(0.0)).choose(1.0, value)
 
 
 def _exponent(size: Number, y: Number) -> Pair:

@@ -25,6 +25,7 @@ from coconet_ir.lowering.device.arithmetic import (
     EXACT,
     INTEGERS,
     WIDENED,
+    Formula,
     product,
     sum_and_carry,
 )
@@ -47,7 +48,7 @@ def lower(code: Code, op: Operation, operands: Numbers) -> Numbers:
     """Write what an operation of `arith` or `math` becomes; its results. Raises `NotLowered`."""
     if op.name == "arith.constant":
         return [_constant(code, op)]
-    if (rule := _RULES.get(op.name)) is not None:
+    if (rule := RULES.get(op.name)) is not None:
         return rule(op, operands)
     if (formula := INTEGERS.get(op.name)) is not None:
         return [formula(*operands)]
@@ -71,16 +72,14 @@ def _constant(code: Code, op: Operation) -> Number:
 
 def _float(op: Operation, operands: Numbers) -> Number:
     """A function of floats of one type, computed in the type that it is for and rounded to the result's."""
+    formula = FLOATS[op.name]
     source = element(op.operands[0].type)
-    formula = EXACT.get(op.name)
-    if formula is not None and not is_small(source):
+    if op.name in EXACT and not is_small(source):
         return formula(*operands)
-    if formula is None and (formula := WIDENED.get(op.name)) is None:
-        formula = (DOUBLE if source == f64 else SINGLE).get(op.name)
-    if formula is None:
-        raise NotLowered("has no form in kernels yet")
+    if source == f64:
+        return DOUBLE.get(op.name, formula)(*operands)
     # A product of floats of 8 bits and what is added to it are exact in f64, unless the sum is infinite in 8 bits.
-    to = f64 if source == f64 or op.name == "math.fma" else f32
+    to = f64 if op.name == "math.fma" else f32
     wide = [convert(x, source, to) for x in operands]
     return convert(formula(*wide), to, source)
 
@@ -169,7 +168,7 @@ def _select(op: Operation, operands: Numbers) -> Numbers:
     return [condition.choose(yes, no)]
 
 
-_RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, Rule] = {
     "arith.addui_extended": lambda op, operands: sum_and_carry(*operands),
     "arith.bitcast": _bitcast,
     "arith.cmpf": _compare_floats,
@@ -195,3 +194,6 @@ _RULES: Mapping[str, Rule] = {
     "math.isnormal": _test(_is_normal),
 }
 """Operations whose operands and results differ in type, or that have properties."""
+
+FLOATS: Mapping[str, Formula] = {**SINGLE, **WIDENED, **EXACT}
+"""Operations on floats of one type; of those in `SINGLE`, what they are for f32."""
