@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,7 @@ def benchmark() -> Any:
     """The benchmark's module, which imports no torch."""
     sys.path.insert(0, str(FOLDER))
     try:
-        import kernels
-
-        return kernels
+        return import_module("kernels")
     finally:
         sys.path.remove(str(FOLDER))
 
@@ -83,7 +82,7 @@ def compiled(benchmark: Any, name: str) -> tuple[list[Launch], dict[str, list[st
     shapes = {name: dims for name, (dims, _, _) in arrays.items() if name != "out"}
     steps = found.plan.bind(shapes, one.scalars).steps
     bodies = re.split(r"^\.visible \.entry ", found.ptx, flags=re.MULTILINE)[1:]
-    kernels = {re.match(r"\w+", body)[0]: body.splitlines() for body in bodies}  # pyright: ignore[reportOptionalSubscript]
+    kernels = {body.partition("(")[0]: body.splitlines() for body in bodies}
     return list(steps), kernels
 
 
