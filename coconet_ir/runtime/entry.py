@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -48,12 +49,16 @@ class Entry:
         self.sizing = frozenset(name for name, arg in self.scalars.items() if arg in self._needed)
         """The scalars on which sizes depend, and which elements are extracted."""
 
-    def one_rank(self, given: Mapping[str, int] | None) -> Mesh:
-        """The mesh with the sizes in `given`, by default of one rank. Raises `IRError` unless it has one rank."""
+    @cached_property
+    def single(self) -> Mesh:
+        """The mesh with one rank along every axis. Raises `IRError` if the program names another rank."""
         module = self.func.parent_op()
         declared = the_mesh(module) if isinstance(module, ModuleOp) else None
-        single = {} if declared is None else dict.fromkeys(declared.shape, 1)
-        mesh = bind_mesh(self.func, single if given is None else given)
+        return bind_mesh(self.func, {} if declared is None else dict.fromkeys(declared.shape, 1))
+
+    def one_rank(self, given: Mapping[str, int]) -> Mesh:
+        """The mesh with the sizes in `given` in place of the program's. Raises `IRError` unless it has one rank."""
+        mesh = bind_mesh(self.func, given)
         if mesh.ranks != 1:
             axes = ",".join(f"{axis}=1" for axis in mesh.axes)
             raise IRError(

@@ -114,7 +114,7 @@ class Plan:
         together, and for scalars that cannot be computed.
         """
         entry, args = self.entry, self.host.body.block.args
-        ranks = entry.one_rank(mesh)
+        ranks = entry.single if mesh is None else entry.one_rank(mesh)
         entry.check_names([*shapes, *scalars])
         given = {name: entry.convert(name, value) for name, value in scalars.items()}
         extents = entry.shapes(ranks, shapes, given)

@@ -32,6 +32,7 @@ from coconet_ir.dialects import llvm_intrinsics as intrinsics
 from coconet_ir.dialects.elementwise import element, with_element
 from coconet_ir.dialects.elementwise import width as bits
 from coconet_ir.dialects.llvm_branches import BrOp, CondBrOp
+from coconet_ir.dialects.llvm_functions import InlineAsmOp
 from coconet_ir.dialects.llvm_types import is_float
 from coconet_ir.dialects.llvm_values import ConstantOp, ExtractElementOp
 
@@ -80,7 +81,11 @@ class Code:
         return self._constants[key]
 
     def unless(self, sure: Number, value: Number, other: Callable[[], Number]) -> Number:
-        """A value if an i1 holds, else what `other` computes, in a block of its own."""
+        """A value if an i1 holds, else what `other` computes, in a block of its own.
+
+        What was loaded before stays before: LLVM would move loads to where they are used, behind the branch.
+        """
+        self.do(InlineAsmOp("", "~{memory}", [], has_side_effects=True))
         apart, after = Block(), Block(arg_types=[value.type])
         self.do(CondBrOp(sure.value, after, (value.value,), apart, ()))
         self.enter(apart)

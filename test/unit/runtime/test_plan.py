@@ -37,7 +37,7 @@ def check(
 ) -> None:
     """Assert that the model of a device gives what the simulator gives."""
     plan = program.compile(cache=False).plan
-    mesh = dict.fromkeys(plan.entry.one_rank(None).axes, 1)
+    mesh = dict.fromkeys(plan.entry.single.axes, 1)
     inputs = program.generate(mesh, given, shapes, seed=7)
     wanted = program.run(mesh, inputs).outputs
     tensors, scalars = split(program, inputs)
