@@ -96,11 +96,11 @@ class Fold:
             values = [self.combine(code, *pair) for pair in zip(values[::2], values[1::2])]
         return values[0]
 
-    def over_warp(self, code: Code, value: SSAValue) -> SSAValue:
-        """What the threads of a warp have, combined; every thread gets it."""
+    def over_warp(self, code: Code, value: SSAValue, threads: int = WARP) -> SSAValue:
+        """What the threads of a warp have, or of each part of it with so many; every thread gets it."""
         width = code.constant(IntegerAttr(WARP, i32))
         offset = 1
-        while offset < WARP:
+        while offset < threads:
             distance = code.constant(IntegerAttr(offset, i32))
             other = code.put(ShuffleOp(value, distance, width, ShuffleMode.Xor))
             value = self.combine(code, value, other)
@@ -118,7 +118,10 @@ class Fold:
         code.when(
             is_first, lambda code: self.store(code, of_warp, memory, code.quotient(thread, warp))
         )
-        return self.over_memory(code, memory, [code.number(i) for i in range(warps)])
+        code.do(gpu.BarrierOp())
+        value = code.put(LoadOp.get(memory, [code.remainder(thread, Size.of(warps))]))
+        code.do(gpu.BarrierOp())  # before the memory is used again
+        return self.over_warp(code, value, warps)
 
     def store(self, code: Code, value: SSAValue, memory: SSAValue, place: SSAValue) -> None:
         """Store a value into shared memory."""
