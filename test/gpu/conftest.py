@@ -21,8 +21,6 @@ from coconet_ir.sim.binding import Input
 from coconet_ir.sim.compare import Difference, difference, rounding
 
 Array = npt.NDArray[Any]
-SIZES = ((64, 48), (77, 51), (13, 101), (1, 1), (0, 5), (5, 0), (1, 2053), (4099, 3))
-"""N and M: even, odd, prime, 1 and 0; beyond one bucket of a reduction, one block, one warp's row."""
 
 
 def pytest_ignore_collect() -> bool:

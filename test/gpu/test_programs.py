@@ -16,9 +16,6 @@ PROGRAMS = Path(__file__).parent / "programs"
 SIZES = ((64, 48), (77, 51), (13, 101), (1, 1), (0, 5), (5, 0), (1, 2053), (4099, 3))
 """N and M: even, odd, prime, 1 and 0; beyond one bucket of a reduction, one block, one warp's row."""
 
-FROM_ONE = ("integers",)
-"""Programs whose shifts and products are to stay small: their numbers are those that the simulator makes."""
-
 
 def headers() -> list[tuple[str, str]]:
     """Each program with each of its element types."""
@@ -51,8 +48,10 @@ def test_program(name: str, element: str, checked: Callable[[Program], Any]) -> 
 
 FLOATS = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2")
 INTEGERS = ("i64", "i32", "i16", "i8")
-BITS = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16, "f8E4M3FN": 8, "f8E5M2": 8}
-BITS |= {"i64": 64, "i32": 32, "i16": 16, "i8": 8}
+BITS = {
+    **{"f64": 64, "f32": 32, "f16": 16, "bf16": 16, "f8E4M3FN": 8, "f8E5M2": 8},
+    **{"i64": 64, "i32": 32, "i16": 16, "i8": 8},
+}
 
 
 def casts() -> list[tuple[str, str, str]]:

@@ -10,6 +10,7 @@ import ctypes
 import importlib
 import sys
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -186,10 +187,18 @@ def _array_at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Arr
 class Products:
     """The library, in NumPy."""
 
-    def prepare(self, step: Matmul, bases: Mapping[int, int]) -> Products:
+    def prepare(self, step: Matmul, bases: Mapping[int, int]) -> Product:
         """What does a product."""
-        self.step, self.bases, self.workspace = step, bases, 512
-        return self
+        return Product(step, bases)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of the library."""
+
+    step: Matmul
+    bases: Mapping[int, int]
+    workspace: int = 512
 
     def run(self, workspace: int, stream: Any) -> None:
         """Do it."""
