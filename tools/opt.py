@@ -157,6 +157,7 @@ def _run(options: argparse.Namespace) -> int:
         load_python(path)
     text = read_source(options.input)
     name = source_name(options.input)
+    instead.prepare(options)
     times = _Times()
     failed = False
     outputs: list[str] = []

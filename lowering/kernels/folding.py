@@ -74,7 +74,7 @@ class Fold:
     def combine(self, code: Code, a: SSAValue, b: SSAValue) -> SSAValue:
         """Two values as one."""
         kind = _COMBINE[self.kind][0 if is_float(self.accumulate) else 1]
-        return code.put(kind.create(operands=[a, b], result_types=[a.type]))
+        return code.binary(kind, a, b)
 
     def elements(self, code: Code, value: SSAValue) -> list[SSAValue]:
         """An element, or those of a vector, in the type in which they are combined."""
