@@ -104,6 +104,10 @@ class IRError(DiagnosticException):
         return render(self.diagnostics())
 
 
+class Unavailable(IRError):
+    """This machine lacks what was asked for; the message says what, and how to get it."""
+
+
 def render(diagnostics: Iterable[Diagnostic]) -> str:
     """The diagnostics as lines."""
     return "\n".join(diagnostic.render() for diagnostic in diagnostics)

@@ -14,7 +14,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, overload
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -67,6 +67,9 @@ from coconet_ir.sim import inputs
 from coconet_ir.sim.binding import Input, bind_mesh, the_function
 from coconet_ir.sim.executor import Outcome, run
 from coconet_ir.xdsl_compat import print_module
+
+if TYPE_CHECKING:
+    from coconet_ir.runtime.compile import Compiled
 
 
 class Program:
@@ -158,6 +161,18 @@ class Program:
         not fit.
         """
         return run(self._inferred().function(func), mesh, inputs, exact=exact)
+
+    def compile(
+        self, target: str = "sm_90a", *, func: str | None = None, cache: bool = True
+    ) -> Compiled:
+        """Compile a function, the only one unless named, for a kind of device, as ptxas calls it.
+
+        It takes no device: `.load()` of what is returned does. Without `cache`, what was compiled before is not looked
+        for and not kept. A program that is not inferred yet is inferred first. Raises `IRError`.
+        """
+        from coconet_ir.runtime.compile import compile_function
+
+        return compile_function(self._inferred().function(func), target, use_cache=cache)
 
     def totals(self, func: str | None = None) -> Totals:
         """What a rank sends and keeps in a function, the only one unless named, and its launches.

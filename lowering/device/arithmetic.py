@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IntegerType
 
 from coconet_ir.dialects import llvm_arith as arith
 from coconet_ir.dialects import llvm_intrinsics as intrinsics
+from coconet_ir.lowering.device import quotients
 from coconet_ir.lowering.device.number import Number
 
 Formula = Callable[..., Number]
@@ -115,7 +116,8 @@ def product(x: Number, y: Number, *, signed: bool) -> tuple[Number, Number]:
     wide = IntegerType(2 * x.bits)
     a, b = ((n.sign_extended(wide) if signed else n.zero_extended(wide)) for n in (x, y))
     whole = a * b
-    return whole.low_bits(_type(x)), (whole >> x.bits).low_bits(_type(x))
+    half = x.code.number(x.bits, x.type).zero_extended(wide)  # xDSL has no constant vectors of i128
+    return whole.low_bits(_type(x)), (whole >> half).low_bits(_type(x))
 
 
 def sum_and_carry(x: Number, y: Number) -> tuple[Number, Number]:
@@ -204,5 +206,8 @@ EXACT: Mapping[str, Formula] = {
 }
 """Operations on floats that devices round once, in any type that they compute with."""
 
-WIDENED: Mapping[str, Formula] = {"arith.divf": Number.__truediv__, "math.sqrt": Number.root}
+WIDENED: Mapping[str, Formula] = {
+    "arith.divf": quotients.divide,
+    "math.sqrt": Number.root,
+}
 """Operations that f32 computes for floats of 16 bits, as if rounded once: it has more than twice as many."""

@@ -15,6 +15,8 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     IntegerType,
+    VectorType,
+    bf16,
     f32,
     f64,
     i8,
@@ -24,6 +26,7 @@ from xdsl.ir import Attribute
 
 from coconet_ir.dialects import llvm_casts as casts
 from coconet_ir.dialects.elementwise import width as bits
+from coconet_ir.dialects.llvm_values import ShuffleVectorOp
 from coconet_ir.lowering.device.number import Number
 from coconet_ir.lowering.device.types import NotLowered
 
@@ -85,12 +88,22 @@ def convert(x: Number, source: Attribute, to: Attribute) -> Number:
     if (kind := small(to)) is not None:
         return _pack(_rounded_to_odd(x) if source == f64 else x.widened(f32), kind)
     if bits(to) > bits(source):
-        return x.widened(to)
+        return _pairs_widened(x) if source == bf16 and to == f32 else x.widened(to)
     if bits(to) == 16 and source == f64:
         return _rounded_to_odd(x).rounded(to)
     if bits(to) == bits(source):
         return x.widened(f32).rounded(to)
     return x.rounded(to)
+
+
+def _pairs_widened(x: Number) -> Number:
+    """bf16 as f32, whose upper half it is: one operation a lane of pairs, where taking them apart costs one more."""
+    if (lanes := x.lanes) % 2:
+        return x.widened(f32)
+    pairs = x.put(casts.BitcastOp(x.value, VectorType(i32, [lanes // 2])))
+    low, high = (pairs << 16).as_float(f32), (pairs & -0x10000).as_float(f32)
+    places = [half * lanes // 2 + pair for pair in range(lanes // 2) for half in range(2)]
+    return x.put(ShuffleVectorOp(low.value, high.value, places))
 
 
 def _rounded_to_odd(x: Number) -> Number:

@@ -12,18 +12,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from coconet_ir.dialects.elementwise import element
 from coconet_ir.dialects.llvm_memory import AddressOfOp, GEPOp, LoadOp, PtrToIntOp, StoreOp
 from coconet_ir.dialects.llvm_types import SHARED, array_numbers, number_of
-from coconet_ir.dialects.llvm_values import (
-    ExtractElementOp,
-    InsertElementOp,
-    PoisonOp,
-    ShuffleVectorOp,
-)
+from coconet_ir.dialects.llvm_values import ExtractElementOp, InsertElementOp
 from coconet_ir.lowering.device.number import Code, Number
+from coconet_ir.lowering.device.quotients import spread
 from coconet_ir.lowering.device.types import (
     NotLowered,
     element_bytes,
     memory_type,
-    register_type,
 )
 
 Values = Sequence[SSAValue]
@@ -92,11 +87,7 @@ def _broadcast(code: Code, op: vector.BroadcastOp, operands: Values) -> Values:
     (value,) = operands
     if isinstance(value.type, VectorType):
         raise NotLowered("repeats a vector, and kernels repeat numbers")
-    type = register_type(op.vector.type)
-    blank = code.put(PoisonOp(type))
-    first = code.put(InsertElementOp(blank, value, code.constant(0, i32)))
-    lanes = op.vector.type.get_shape()[0]
-    return [code.put(ShuffleVectorOp(first, blank, [0] * lanes))]
+    return [spread(code, value, op.vector.type.get_shape()[0])]
 
 
 def _lane(code: Code, op: vector.ExtractOp | vector.InsertOp) -> SSAValue:

@@ -9,7 +9,7 @@ same bits on every device and on the host.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     UnknownLoc,
     VectorType,
+    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -30,8 +31,10 @@ from coconet_ir.dialects import llvm_casts as casts
 from coconet_ir.dialects import llvm_intrinsics as intrinsics
 from coconet_ir.dialects.elementwise import element, with_element
 from coconet_ir.dialects.elementwise import width as bits
+from coconet_ir.dialects.llvm_branches import BrOp, CondBrOp
+from coconet_ir.dialects.llvm_functions import InlineAsmOp
 from coconet_ir.dialects.llvm_types import is_float
-from coconet_ir.dialects.llvm_values import ConstantOp
+from coconet_ir.dialects.llvm_values import ConstantOp, ExtractElementOp
 
 
 @dataclass
@@ -77,9 +80,34 @@ class Code:
             self._constants[key] = op.res
         return self._constants[key]
 
+    def unless(self, sure: Number, value: Number, other: Callable[[], Number]) -> Number:
+        """A value if an i1 holds, else what `other` computes, in a block of its own.
+
+        What was loaded before stays before: LLVM would move loads to where they are used, behind the branch.
+        """
+        self.do(InlineAsmOp("", "~{memory}", [], has_side_effects=True))
+        apart, after = Block(), Block(arg_types=[value.type])
+        self.do(CondBrOp(sure.value, after, (value.value,), apart, ()))
+        self.enter(apart)
+        self.do(BrOp(after, other().value))
+        self.enter(after)
+        return Number(self, after.args[0])
+
     def number(self, value: float, type: Attribute) -> Number:
         """A constant."""
         return Number(self, self.constant(value, type))
+
+    def where(
+        self, rare: Number, rarely: Callable[[], Sequence[Number]], usually: Sequence[Number]
+    ) -> list[Number]:
+        """`rarely()` in the lanes where an i1 is true, else `usually`; a branch skips the former where no lane is."""
+        found, after = Block(), Block(arg_types=[number.type for number in usually])
+        self.do(CondBrOp(rare.any_lane(), found, (), after, [number.value for number in usually]))
+        self.enter(found)
+        pairs = zip(rarely(), usually, strict=True)
+        self.do(BrOp(after, *(rare.choose(yes, no).value for yes, no in pairs)))
+        self.enter(after)
+        return [Number(self, argument) for argument in after.args]
 
 
 def _constant(value: float, type: Attribute) -> Attribute:
@@ -113,6 +141,14 @@ class Number:
     def bits(self) -> int:
         """The bits of the value, of one lane of a vector."""
         return bits(self.type)
+
+    @property
+    def lanes(self) -> int:
+        """The lanes of a vector, 1 for a scalar."""
+        type = self.type
+        return (
+            cast(VectorType[Attribute], type).get_shape()[0] if type.__class__ is VectorType else 1
+        )
 
     @property
     def is_float(self) -> bool:
@@ -242,6 +278,19 @@ class Number:
         assert isinstance(typed, Number)
         return self.put(arith.SelectOp(self.value, typed.like(yes), typed.like(no)))
 
+    def any_lane(self) -> SSAValue:
+        """Whether this i1 is true, in any lane of a vector."""
+        if element(self.type) == self.type:
+            return self.value
+        lanes = cast("VectorType[IntegerType]", self.type).element_count()
+        first, *others = (
+            self.put(ExtractElementOp(self.value, self.code.constant(lane, i32)))
+            for lane in range(lanes)
+        )
+        for lane in others:
+            first |= lane
+        return first.value
+
     # Conversions
 
     def cast(self, op: type[casts.Cast], to: Attribute) -> Number:
@@ -283,6 +332,14 @@ class Number:
     def function(self, op: type[intrinsics.FloatFunction]) -> Number:
         """A function of this float."""
         return self.put(op(self.value))
+
+    def smaller(self, other: Number) -> Number:
+        """The smaller of two floats; NaN if one is."""
+        return self.put(intrinsics.MinimumOp(self.value, other.value))
+
+    def larger(self, other: Number) -> Number:
+        """The larger of two floats; NaN if one is."""
+        return self.put(intrinsics.MaximumOp(self.value, other.value))
 
     def magnitude(self) -> Number:
         """The float without its sign."""

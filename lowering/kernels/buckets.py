@@ -1,9 +1,11 @@
-"""Reductions over all elements or over segments of them: first every bucket of `BUCKET` elements, then the buckets.
+"""Reductions over all elements or over segments of them: first buckets of `BUCKET` elements, then what they gave.
 
-One launch computes the elements, stores what else is asked for, and combines each bucket: thread t of
-`POINTWISE_THREADS` takes the vectors t, t + n, … of the bucket and adds their elements in order; the threads are
-combined as a tree. Another launch combines the buckets: thread t takes the buckets t, t + n, … in order; the threads
-are combined as a tree. A vector is 16 bytes of the widest element that the kernel accesses, at most 8 elements.
+One launch computes the elements, stores what else is asked for, and combines buckets: thread t of
+`BUCKET_THREADS` takes the vectors t, t + n, … of a bucket and adds their elements in order; the threads are
+combined as a tree. Where there are more than `PARTIALS` buckets and no segments, a block takes as many neighbours,
+one after the other, as leave no more than that. Another launch combines what the blocks gave: thread t takes the
+numbers t, t + n, … in order; the threads are combined as a tree. A vector is 16 bytes of the widest element that the
+kernel accesses, at most 8 elements.
 
 So bits depend on the number of elements and their types, for segments on where they begin, and neither on the grid
 nor on alignment.
@@ -24,9 +26,10 @@ from coconet_ir.lowering.kernels.emit import Evaluator
 from coconet_ir.lowering.kernels.folding import Fold
 from coconet_ir.lowering.kernels.geometry import (
     BUCKET,
+    BUCKET_THREADS,
     FINISH_THREADS,
     FINISH_UNROLLED,
-    POINTWISE_THREADS,
+    PARTIALS,
     SEGMENT_THREADS,
 )
 from coconet_ir.lowering.kernels.indices import Axis, Index, Size
@@ -64,18 +67,31 @@ class Bucketed:
         """All reductions."""
         return [*self.folds, *(self.segmented.folds if self.segmented else ())]
 
+    def each(self, code: Code) -> SSAValue:
+        """The buckets that a block takes."""
+        return code.number(1) if self.segmented else code.blocks(self.buckets(code), PARTIALS)
+
+    def buckets(self, code: Code) -> SSAValue:
+        """All buckets, at least one."""
+        return code.blocks(code.size(self.space.count), BUCKET)
+
+    def blocks(self, code: Code) -> SSAValue:
+        """The blocks that take them."""
+        each = self.each(code)
+        last = code.add(self.buckets(code), code.sub(each, code.number(1)))
+        return code.divided(last, each)
+
 
 def bucketed(trace: Trace, name: Callable[[], str], work: Bucketed) -> list[Launch]:
     """The kernels of a region that reduces all of its elements, or segments of them."""
-    count = work.space.count
     partial: dict[Operation, Scratch] = {}
     for fold in work.folds:
-        partial[fold.op] = Scratch(fold.accumulate, lambda host: _buckets(host, count))
+        partial[fold.op] = Scratch(fold.accumulate, work.blocks)
     if work.segmented is not None:
         segments = work.segmented.axis.extent
         for fold in work.segmented.folds:
             partial[fold.op] = Scratch(
-                fold.accumulate, lambda host: host.add(_buckets(host, count), host.size(segments))
+                fold.accumulate, lambda host: host.add(work.buckets(host), host.size(segments))
             )
     found = [_Buckets(trace, name(), work, partial).launch()]
     if work.folds:
@@ -83,10 +99,6 @@ def bucketed(trace: Trace, name: Callable[[], str], work: Bucketed) -> list[Laun
     if work.segmented is not None:
         found.append(_finish_segments(trace, name(), work, work.segmented, partial))
     return found
-
-
-def _buckets(code: Code, count: Size) -> SSAValue:
-    return code.blocks(code.size(count), BUCKET)
 
 
 class _Buckets:
@@ -99,51 +111,71 @@ class _Buckets:
             *(store.node for store in work.whole),
         ]
         self.accesses = Accesses(work.space.inner, [work.space], self.nodes, work.whole)
-        self.width = min(self.accesses.width(), BUCKET // POINTWISE_THREADS)
-        self.kernel = Kernel(trace, name, POINTWISE_THREADS)
+        self.width = min(self.accesses.width(), BUCKET // BUCKET_THREADS)
+        self.kernel = Kernel(trace, name, BUCKET_THREADS)
         self.top = Evaluator(self.kernel)
         code = self.kernel.code
         self.count = code.size(work.space.count)
-        self.start = code.mul(self.kernel.block_number(), code.number(BUCKET))
-        self.stop = code.smaller(code.add(self.start, code.number(BUCKET)), self.count)
+        rows = [work.space.extent()] if len(work.space.groups) > 1 else []
+        self.aligned: SSAValue | None = None
+        """Whether whole buckets can be moved as vectors; None if they never can."""
+        if self.width > 1 and (aligned := self.accesses.aligned(self.kernel, self.width, *rows)):
+            self.aligned = code.all(aligned, work.space.is_short(code))
 
     def launch(self) -> Launch:
         """Write the kernel."""
         code, work = self.kernel.code, self.work
-        full = code.at_most(code.add(self.start, code.number(BUCKET)), self.count)
-        rows = [work.space.extent()] if len(work.space.groups) > 1 else []
-        aligned = self.accesses.aligned(self.kernel, self.width, *rows) if self.width > 1 else None
-        if aligned is None:
-            totals = self._one_by_one(code)
+        block = self.kernel.block_number()
+        totals = [fold.start(code) for fold in work.folds]
+        if work.segmented is None:
+            first = code.mul(block, each := work.each(code))
+            stop = code.smaller(code.add(first, each), work.buckets(code))
+            totals = code.loop(first, stop, code.number(1), totals, self._bucket)
         else:
-            totals = code.branch(code.both(full, aligned), self._vectors, self._one_by_one)
+            totals = self._bucket(code, block, totals)
         for fold, total in zip(work.folds, totals, strict=True):
-            self._leave(code, fold, total, self.kernel.block_number())
+            self._leave(code, fold, total, block)
         if work.segmented is not None:
             self._segments(code, work.segmented)
-        return Launch(self.kernel, "reduces buckets", lambda host: _buckets(host, work.space.count))
+        return Launch(self.kernel, "reduces buckets", work.blocks)
 
-    def _vectors(self, code: Code) -> Values:
+    def _bucket(self, code: Code, number: SSAValue, totals: Values) -> Values:
+        """Compute the elements of a bucket, and add them to what the thread has."""
+        start, stop = self._bounds(code, number)
+        if self.aligned is None:
+            return self._one_by_one(code, start, stop, totals)
+        full = code.at_most(code.add(start, code.number(BUCKET)), self.count)
+        return code.branch(
+            code.both(full, self.aligned),
+            lambda code: self._vectors(code, start, totals),
+            lambda code: self._one_by_one(code, start, stop, totals),
+        )
+
+    def _bounds(self, code: Code, number: SSAValue) -> tuple[SSAValue, SSAValue]:
+        """The elements of a bucket."""
+        start = code.mul(number, code.number(BUCKET))
+        return start, code.smaller(code.add(start, code.number(BUCKET)), self.count)
+
+    def _vectors(self, code: Code, start: SSAValue, totals: Values) -> Values:
         """A bucket of whole vectors."""
-        totals = [fold.start(code) for fold in self.work.folds]
-        computed: list[tuple[Evaluator, list[SSAValue]]] = []
-        for number in range(BUCKET // (POINTWISE_THREADS * self.width)):
-            local = self._own(code, number)
-            place = self.work.space.place(code, code.add(self.start, local))
-            here = self.top.at(code, place, inner=self.work.space.inner, width=self.width)
-            computed.append((here, [here.vector(store.node) for store in self.work.whole]))
+        count = BUCKET // (BUCKET_THREADS * self.width)
+        offsets = [self._own(code, number) for number in range(count)]
+        vectors = self.work.space.vectors(self.top, code, start, offsets, self.width, self.nodes)
+        computed: list[list[SSAValue]] = []
+        for here, local in zip(vectors, offsets, strict=True):
+            computed.append([here.vector(store.node) for store in self.work.whole])
             totals = self._take(here, totals, local)
-        for here, values in computed:
+        for here, values in zip(vectors, computed, strict=True):
             for store, value in zip(self.work.whole, values, strict=True):
                 here.store(store, value)
         return totals
 
     def _own(self, code: Code, number: int) -> SSAValue:
         """Where in the bucket a vector of the thread begins."""
-        vector = code.add(self.kernel.thread(), code.number(number * POINTWISE_THREADS))
+        vector = code.add(self.kernel.thread(), code.number(number * BUCKET_THREADS))
         return code.mul(vector, code.number(self.width))
 
-    def _one_by_one(self, code: Code) -> Values:
+    def _one_by_one(self, code: Code, start: SSAValue, stop: SSAValue, totals: Values) -> Values:
         """The elements of the same vectors, as many as there are."""
         for fold in self.work.segmented.folds if self.work.segmented else ():
             for number, lane in self._lanes():
@@ -153,24 +185,22 @@ class _Buckets:
         def element(code: Code, at: SSAValue, totals: Values) -> Values:
             here = self.top.at(code, self.work.space.place(code, at))
             values = [here.value(store.node) for store in self.work.whole]
-            totals = self._take(here, totals, code.sub(at, self.start))
+            totals = self._take(here, totals, code.sub(at, start))
             for store, value in zip(self.work.whole, values, strict=True):
                 here.store(store, value)
             return totals
 
         def vector(code: Code, at: SSAValue, totals: Values) -> Values:
-            end = code.smaller(code.add(at, code.number(self.width)), self.stop)
+            end = code.smaller(code.add(at, code.number(self.width)), stop)
             return code.loop(at, end, code.number(1), totals, element)
 
-        first = code.add(self.start, self._own(code, 0))
-        step = code.number(POINTWISE_THREADS * self.width)
-        return code.loop(
-            first, self.stop, step, [fold.start(code) for fold in self.work.folds], vector
-        )
+        first = code.add(start, self._own(code, 0))
+        step = code.number(BUCKET_THREADS * self.width)
+        return code.loop(first, stop, step, totals, vector)
 
     def _lanes(self) -> list[tuple[int, int]]:
         """The elements that a thread takes: vectors, and lanes of each."""
-        vectors = range(BUCKET // (POINTWISE_THREADS * self.width))
+        vectors = range(BUCKET // (BUCKET_THREADS * self.width))
         return [(number, lane) for number in vectors for lane in range(self.width)]
 
     def _take(self, here: Evaluator, totals: Values, local: SSAValue) -> Values:
@@ -193,7 +223,7 @@ class _Buckets:
     def _leave(self, code: Code, fold: Fold, total: SSAValue, slot: SSAValue) -> None:
         """Combine what the threads have, for the next launch."""
         of_warp = fold.over_warp(code, total)
-        combined = fold.over_warps(self.kernel, code, of_warp, POINTWISE_THREADS)
+        combined = fold.over_warps(self.kernel, code, of_warp, BUCKET_THREADS)
         partial = self.kernel.buffer(self.partial[fold.op])
         self.kernel.stored.add(self.partial[fold.op])
         is_first = code.equal(self.kernel.thread(), code.number(0))
@@ -203,8 +233,9 @@ class _Buckets:
         """Combine the parts of the bucket that lie in each segment. Bucket b's part of segment t is slot b + t."""
         offsets = Offsets(self.kernel.buffer(work.offsets), code.size(work.axis.extent))
         origin = self.top.index(work.start)
-        first = offsets.first_behind(code, code.add(origin, self.start))
-        stop = code.add(origin, self.stop)
+        start, stop = self._bounds(code, self.kernel.block_number())
+        first = offsets.first_behind(code, code.add(origin, start))
+        stop = code.add(origin, stop)
         before, after = code.inner(), code.inner()
         at = before.block.insert_arg(INDEX, 0)
         before.do(ConditionOp(offsets.starts_below(before, at, stop), at))
@@ -213,20 +244,23 @@ class _Buckets:
         high = after.sub(offsets.end(after, at), origin)
         slot = after.add(self.kernel.block_number(), at)
         for fold in work.folds:
-            total = self._within(after, fold, low, high)
+            total = self._within(after, fold, start, (low, high))
             self._leave(after, fold, total, slot)
         after.do(YieldOp(after.add(at, after.number(1))))
         code.do(WhileOp([first], [INDEX], Region(before.block), Region(after.block)))
 
-    def _within(self, code: Code, fold: Fold, low: SSAValue, high: SSAValue) -> SSAValue:
-        """What a thread has of the elements from `low` to `high`."""
-        total = start = fold.start(code)
+    def _within(
+        self, code: Code, fold: Fold, start: SSAValue, bounds: tuple[SSAValue, SSAValue]
+    ) -> SSAValue:
+        """What a thread has of the elements of a bucket that lie within bounds."""
+        low, high = bounds
+        total = nothing = fold.start(code)
         for number, lane in self._lanes():
             local = code.add(self._own(code, number), code.number(lane))
-            place = code.add(self.start, local)
+            place = code.add(start, local)
             inside = code.both(below(code, place, high), code.at_least(place, low))
             value = code.put(LoadOp.get(self._kept(fold), [local]))
-            total = fold.combine(code, total, code.choose(inside, value, start))
+            total = fold.combine(code, total, code.choose(inside, value, nothing))
         return total
 
 
@@ -236,7 +270,7 @@ def _finish_all(
     """The kernel that combines all buckets, in one block."""
     kernel = Kernel(trace, name, FINISH_THREADS)
     code, reduced = kernel.code, dict[Operation, SSAValue]()
-    count = _buckets(code, work.space.count)
+    count = work.blocks(code)
     for fold in work.folds:
         memory = kernel.buffer(partial[fold.op])
         total = _strided(code, fold, memory, kernel.thread(), count, FINISH_THREADS)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 
 from xdsl.dialects.arith import AddiOp, AndIOp, ConstantOp, DivUIOp, MuliOp, SubiOp
-from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, UnknownLoc, i1
+from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, UnknownLoc, i1, i32
 from xdsl.dialects.scf import ForOp, IfOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from coconet_ir.dialects.arith import CmpiOp, RemUIOp, SelectOp
+from coconet_ir.dialects.arith import CmpiOp, IndexCastOp, IndexCastUIOp, RemUIOp, SelectOp
 from coconet_ir.lowering.kernels.indices import ONE, Size
 from coconet_ir.lowering.kernels.nodes import ConstantAttr
 
@@ -159,6 +160,14 @@ class Code:
         """`a % b`."""
         return self.number(0) if b == ONE else self.binary(RemUIOp, a, self.divisor(b))
 
+    def divided_short(self, a: SSAValue, b: Size) -> tuple[SSAValue, SSAValue]:
+        """`a // b` and `a % b`, of values that 32 bits hold."""
+        number, divisor = (self.put(IndexCastOp(one, i32)) for one in (a, self.divisor(b)))
+        quotient = self.put(DivUIOp(number, divisor))
+        rest = self.put(SubiOp(number, self.put(MuliOp(quotient, divisor))))
+        long, short = (self.put(IndexCastUIOp(one, INDEX)) for one in (quotient, rest))
+        return long, short
+
     def blocks(self, a: SSAValue, size: int) -> SSAValue:
         """How many blocks of a static size hold `a` elements, at least 1."""
         count = self.quotient(self.add(a, self.number(size - 1)), Size.of(size))
@@ -183,6 +192,10 @@ class Code:
     def both(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """Whether both hold."""
         return self.binary(AndIOp, a, b)
+
+    def all(self, *conditions: SSAValue | None) -> SSAValue:
+        """Whether all of at least one hold; None always does."""
+        return reduce(self.both, [one for one in conditions if one is not None])
 
     def choose(self, condition: SSAValue, yes: SSAValue, no: SSAValue) -> SSAValue:
         """`yes` if the condition holds, else `no`."""

@@ -19,7 +19,7 @@ from coconet_ir.lowering.kernels.geometry import TILE, TILE_ROWS
 from coconet_ir.lowering.kernels.indices import Axis, Size, product
 from coconet_ir.lowering.kernels.kernel import Kernel, element_type
 from coconet_ir.lowering.kernels.launch import Launch
-from coconet_ir.lowering.kernels.nodes import Guarded, Load, Node, Store, inputs
+from coconet_ir.lowering.kernels.nodes import Load, Store, loads
 from coconet_ir.lowering.kernels.space import Space
 from coconet_ir.lowering.kernels.trace import Trace
 
@@ -40,7 +40,7 @@ def transposed(space: Space, stores: Sequence[Store]) -> Transposed | None:
     if not all(in_line(store.address, inner) for store in stores):
         return None
     found: dict[Load, Group] = {}
-    for load in _unguarded([store.node for store in stores]):
+    for load in loads(*(store.node for store in stores)):
         if inner in load.address.axes and not in_line(load.address, inner):
             for group in space.groups[:-1]:
                 if in_line(load.address, group[-1]) and _is_wide(group):
@@ -54,18 +54,6 @@ def _is_wide(group: Group) -> bool:
     """Whether an axis fills a tile, as far as one can know."""
     count = product(axis.extent for axis in group).value
     return count is None or count >= TILE
-
-
-def _unguarded(nodes: Sequence[Node]) -> Iterator[Load]:
-    """The loads that every element needs."""
-    seen, stack = set[Node](), list(nodes)
-    while stack:
-        node = stack.pop()
-        if node not in seen and not isinstance(node, Guarded):
-            seen.add(node)
-            stack += inputs(node)
-            if isinstance(node, Load):
-                yield node
 
 
 class _Tiles:

@@ -40,6 +40,7 @@ from coconet_ir.lowering.kernels.nodes import (
     Reduced,
     Store,
     Uniform,
+    loads,
     walk,
 )
 from coconet_ir.lowering.kernels.segments import Offsets, below
@@ -88,12 +89,13 @@ class Evaluator:
     ) -> Evaluator:
         """An evaluator at a place, which leaves to this one what no place changes."""
         new = Evaluator(self.kernel)
-        new.code, new.place, new.reduced = code, place, reduced or {}
+        new.code, new.place = code, place
+        new.reduced = {} if reduced is None else reduced
         new.inner, new.width = (inner, width) if width > 1 else (None, 1)
         new._wider = self
         return new
 
-    def _guarded(self, code: Code) -> Evaluator:
+    def guarded(self, code: Code) -> Evaluator:
         """The same place, in a branch: computes there all that is not known yet."""
         new = Evaluator(self.kernel)
         new.code, new.place, new.reduced = code, self.place, self.reduced
@@ -137,6 +139,30 @@ class Evaluator:
         for part in walk(node, into=lambda one: isinstance(one, Compute)):
             self.value(part)  # in order: a chain of operations may be very long
         return wide(self.code, self.value(node), self.width if self.inner else None)
+
+    def fetch(self, *nodes: Node, where: SSAValue | None = None) -> None:
+        """Load now what these nodes load, but for what a condition guards; zeros unless `where` holds."""
+        if where is None:
+            for load in loads(*nodes):
+                self.value(load)
+            return
+        new = [load for load in loads(*nodes) if self._is_new(load)]
+
+        def yes(code: Code) -> Values:
+            there = self.guarded(code)
+            return [there.value(load) for load in new]
+
+        def no(code: Code) -> Values:
+            zeros = [code.constant(number_of(load.element, 0)) for load in new]
+            widths = [self.width if self._along(load.address) else None for load in new]
+            return [wide(code, *pair) for pair in zip(zeros, widths, strict=True)]
+
+        for load, value in zip(new, self.code.branch(where, yes, no) if new else (), strict=True):
+            self.know(load, value)
+
+    def _is_new(self, node: Node) -> bool:
+        """Whether an element is not known yet, and differs from place to place."""
+        return node not in self._values and bool(self.kernel.depends(node))
 
     def _emit(self, node: Node) -> SSAValue:
         match node:
@@ -252,7 +278,7 @@ class Evaluator:
         width = self.width if self.inner in self.kernel.depends(node) else None
 
         def yes(code: Code) -> Values:
-            return [wide(code, self._guarded(code).value(node.node), width)]
+            return [wide(code, self.guarded(code).value(node.node), width)]
 
         def no(code: Code) -> Values:
             return [wide(code, code.constant(number_of(node.element, 0)), width)]
@@ -277,12 +303,12 @@ class Evaluator:
         )[0]
 
         def yes(code: Code) -> Values:
-            one = self._guarded(code)._lane(0, inner)  # what a segment has is one value
+            one = self.guarded(code)._lane(0, inner)  # what a segment has is one value
             one._indices[segment] = first
             return [wide(code, one.value(node.node), self.width)]
 
         def no(code: Code) -> Values:
-            return [self._guarded(code)._by_lane(node, inner)]
+            return [self.guarded(code)._by_lane(node, inner)]
 
         return code.branch(whole, yes, no)[0]
 

@@ -1,4 +1,7 @@
-"""The launch table: how many threads a block has and how much each does, family by family. Measured, on one H200."""
+"""The launch table: how many threads a block has and how much each does, family by family. Measured, on one H200.
+
+`benchmarks/kernels.py --only sweep` measures others, in place of those that are read as `geometry.NAME`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,12 @@ ACCESS = 16
 POINTWISE_THREADS, POINTWISE_VECTORS = 128, 2
 """A block of elementwise work, and vectors a thread: fused Adam in f32 at 0.994 of copy bandwidth, on a full grid."""
 
-BUCKET = 1024
-"""Elements of a full reduction, or of a segment's, that are added first. Part of what bits depend on."""
+BUCKET, BUCKET_THREADS = 1024, 128
+"""Elements of a full reduction, or of a segment's, that are added first, and threads that do it. Part of what bits
+depend on."""
+
+PARTIALS = 1 << 15
+"""The most numbers that the buckets of a full reduction leave to be added by one block. Part of what bits depend on."""
 
 FINISH_THREADS = 1024
 """Threads that add the buckets of a full reduction. Part of what bits depend on."""
@@ -23,6 +30,9 @@ SEGMENT_THREADS = 256
 ROW_THREADS, ROW_SHORT = 256, 1024
 """A block of row-wise work; a row of up to `ROW_SHORT` elements takes a warp, a longer one the block. Part of what
 bits depend on."""
+
+ROW_KEPT = 32
+"""Elements of a row that a thread holds in registers, so that memory is read once: rows of up to 8,192 elements."""
 
 COLUMN_WIDTH, COLUMN_PARTS, COLUMN_LONG = 32, 16, 128
 """A block of column-wise work: columns, and parts in which a column of at least `COLUMN_LONG` elements is added, a

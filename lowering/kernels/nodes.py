@@ -151,6 +151,13 @@ def walk(*roots: Node, into: Callable[[Node], bool] = lambda node: True) -> Iter
                 stack += [(operand, False) for operand in reversed(inputs(node))]
 
 
+def loads(*roots: Node) -> Iterator[Load]:
+    """What the roots load whatever the conditions are, each once."""
+    for node in walk(*roots, into=lambda one: not isinstance(one, Guarded)):
+        if isinstance(node, Load):
+            yield node
+
+
 def positions(node: Node) -> tuple[Index, ...]:
     """The indices that a node itself uses."""
     match node:

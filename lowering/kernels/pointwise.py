@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
+from coconet_ir.lowering.kernels import geometry
 from coconet_ir.lowering.kernels.code import Code
 from coconet_ir.lowering.kernels.emit import Evaluator
-from coconet_ir.lowering.kernels.geometry import POINTWISE_THREADS, POINTWISE_VECTORS
 from coconet_ir.lowering.kernels.kernel import Kernel
 from coconet_ir.lowering.kernels.launch import Launch
 from coconet_ir.lowering.kernels.nodes import Store
@@ -24,8 +24,8 @@ def pointwise(trace: Trace, name: str, space: Space, stores: Sequence[Store]) ->
     """The kernel that computes what is stored for each element of a space."""
     nodes = [store.node for store in stores]
     accesses = Accesses(space.inner, [space], nodes, stores)
-    width, threads = accesses.width(), POINTWISE_THREADS
-    share = threads * POINTWISE_VECTORS * width
+    width, threads = accesses.width(), geometry.POINTWISE_THREADS
+    share = threads * geometry.POINTWISE_VECTORS * width
     kernel = Kernel(trace, name, threads)
     body = _Body(kernel, space, stores, width)
     code, count = kernel.code, kernel.code.size(space.count)
@@ -38,7 +38,7 @@ def pointwise(trace: Trace, name: str, space: Space, stores: Sequence[Store]) ->
         body.one_by_one(code, start, code.smaller(stop, count))
     else:
         code.branch(
-            code.both(whole, aligned),
+            code.all(whole, aligned, space.is_short(code)),
             lambda code: body.vectors(code, start),
             lambda code: body.one_by_one(code, start, code.smaller(stop, count)),
         )
@@ -56,15 +56,14 @@ class _Body:
 
     def vectors(self, code: Code, start: SSAValue) -> Sequence[SSAValue]:
         """Compute the thread's vectors of a block that starts at an element, then store them."""
-        computed: list[tuple[Evaluator, list[SSAValue]]] = []
-        for vector in range(POINTWISE_VECTORS):
+        offsets: list[SSAValue] = []
+        for vector in range(geometry.POINTWISE_VECTORS):
             thread = code.add(self.kernel.thread(), code.number(vector * self.kernel.threads))
-            first = code.add(start, code.mul(thread, code.number(self.width)))
-            place = self.space.place(code, first)
-            here = self.top.at(code, place, inner=self.space.inner, width=self.width)
-            here.know_index(self.space.number, first)
-            computed.append((here, [here.vector(store.node) for store in self.stores]))
-        for here, values in computed:
+            offsets.append(code.mul(thread, code.number(self.width)))
+        nodes = [store.node for store in self.stores]
+        vectors = self.space.vectors(self.top, code, start, offsets, self.width, nodes)
+        computed = [[here.vector(node) for node in nodes] for here in vectors]
+        for here, values in zip(vectors, computed, strict=True):
             for store, value in zip(self.stores, values, strict=True):
                 here.store(store, value)
         return ()

@@ -1,7 +1,7 @@
 """Reductions that leave dimensions, and what is computed from them, in one kernel.
 
 Each element that is kept has a group of threads, which goes over what is reduced for it as often as one reduction
-needs the result of another: softmax reads its rows three times, from DRAM once.
+needs the result of another; rows of up to `ROW_KEPT` elements a thread stay in registers meanwhile.
 
 *Rows*, if neighbours in memory are reduced: the group is a warp, for rows of more than `ROW_SHORT` elements a block.
 Thread t of n takes the vectors t, t + n, t + 2n, … of a row, adds their elements in order, and the threads are
@@ -15,11 +15,13 @@ So bits depend on what is reduced, its size and types, and neither on the grid n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.ir import Operation, SSAValue
 
+from coconet_ir.lowering.kernels import geometry
 from coconet_ir.lowering.kernels.code import Code, Values
 from coconet_ir.lowering.kernels.emit import Evaluator, Place
 from coconet_ir.lowering.kernels.folding import Fold
@@ -28,12 +30,11 @@ from coconet_ir.lowering.kernels.geometry import (
     COLUMN_PARTS,
     COLUMN_WIDTH,
     ROW_SHORT,
-    ROW_THREADS,
     WARP,
 )
 from coconet_ir.lowering.kernels.kernel import Kernel
 from coconet_ir.lowering.kernels.launch import Block, Launch
-from coconet_ir.lowering.kernels.nodes import Reduced, Store, walk
+from coconet_ir.lowering.kernels.nodes import Guarded, Node, Reduced, Store, walk
 from coconet_ir.lowering.kernels.space import Accesses, Space
 from coconet_ir.lowering.kernels.trace import Trace
 
@@ -47,6 +48,10 @@ class Grouped:
     folds: Sequence[Fold]
     whole: Sequence[Store]
     each: Sequence[Store]
+
+    def nodes(self) -> list[Node]:
+        """What is computed for every element."""
+        return [*(fold.node for fold in self.folds), *(store.node for store in self.whole)]
 
     def phases(self) -> list[list[Fold]]:
         """The reductions that need no result of one another, in turn."""
@@ -63,10 +68,9 @@ class Grouped:
 def grouped(trace: Trace, name: str, work: Grouped, rows: bool) -> Launch:
     """The kernel of a region that reduces some dimensions."""
     inner = work.reduced.inner if rows else None
-    nodes = [*(fold.node for fold in work.folds), *(store.node for store in work.whole)]
-    accesses = Accesses(inner, [work.kept, work.reduced], nodes, work.whole)
+    accesses = Accesses(inner, [work.kept, work.reduced], work.nodes(), work.whole)
     width = accesses.width() if rows else 1
-    threads = ROW_THREADS if rows else COLUMN_WIDTH * COLUMN_PARTS
+    threads = geometry.ROW_THREADS if rows else COLUMN_WIDTH * COLUMN_PARTS
     kernel = Kernel(trace, name, threads)
     aligned = accesses.aligned(kernel, width, work.reduced.extent()) if width > 1 else None
     groups = _Rows(kernel) if rows else _Columns(kernel)
@@ -90,7 +94,7 @@ class _Rows:
         of_warp = fold.over_warp(code, value)
         return code.branch(
             code.less(code.number(WARP), self.threads),
-            lambda code: [fold.over_warps(self.kernel, code, of_warp, ROW_THREADS)],
+            lambda code: [fold.over_warps(self.kernel, code, of_warp, geometry.ROW_THREADS)],
             lambda code: [of_warp],
         )[0]
 
@@ -100,13 +104,13 @@ class _Rows:
     def block(self, host: Code, work: Grouped) -> Block:
         """A block for one long row, or for several short ones."""
         long = self.is_long(host, work)
-        x = host.choose(long, host.number(ROW_THREADS), host.number(WARP))
-        return x, host.choose(long, host.number(1), host.number(ROW_THREADS // WARP))
+        x = host.choose(long, host.number(geometry.ROW_THREADS), host.number(WARP))
+        return x, host.choose(long, host.number(1), host.number(geometry.ROW_THREADS // WARP))
 
     def grid(self, host: Code, work: Grouped) -> SSAValue:
         """Blocks for all rows."""
         rows = host.size(work.kept.count)
-        several = host.blocks(rows, ROW_THREADS // WARP)
+        several = host.blocks(rows, geometry.ROW_THREADS // WARP)
         return host.choose(self.is_long(host, work), host.blocks(rows, 1), several)
 
 
@@ -159,7 +163,6 @@ class _Body:
         self.kernel, self.work, self.groups = kernel, work, groups
         self.width, self.aligned = width, aligned
         self.top = Evaluator(kernel)
-        self.reduced: dict[Operation, SSAValue] = {}
         code = kernel.code
         self.number = code.add(code.mul(kernel.block_number(), groups.groups), groups.across)
         self.is_there = code.less(self.number, code.size(work.kept.count))
@@ -169,59 +172,132 @@ class _Body:
         self.kept = work.kept.place(code, self.number)
 
     def emit(self) -> None:
-        """All phases, then what is stored."""
+        """Write the body, for short rows of whole vectors and for all others."""
         code = self.kernel.code
-        for folds in self.work.phases():
-            totals = self._over(code, [fold.start(code) for fold in folds], self._take(folds))
-            for fold, total in zip(folds, totals, strict=True):
+        if self.aligned is None or any(isinstance(n, Guarded) for n in walk(*self.work.nodes())):
+            self._phases(code, _Loops(self, {}))
+            return
+        most = code.mul(self.groups.threads, code.number(geometry.ROW_KEPT))
+        short = code.at_most(code.size(self.work.reduced.count), most)
+        code.branch(
+            code.both(self.aligned, short),
+            lambda code: self._phases(code, _Registers(self, {}, code)),
+            lambda code: self._phases(code, _Loops(self, {})),
+        )
+
+    def _phases(self, code: Code, run: _Loops | _Registers) -> Values:
+        """All reductions, then what is stored."""
+        work = self.work
+        for folds in work.phases():
+            starts = [fold.start(code) for fold in folds]
+            for fold, total in zip(folds, run.reduce(code, folds, starts), strict=True):
                 combined = self.groups.combined(code, fold, total)
-                self.reduced[fold.op] = fold.result(code, combined)
-        if self.work.whole:
-            self._over(code, (), self._store)
-        if self.work.each:
+                run.reduced[fold.op] = fold.result(code, combined)
+        if work.whole:
+            run.store(code)
+        if work.each:
             is_first = code.equal(self.groups.along, code.number(0))
-            code.when(code.both(self.is_there, is_first), self._store_kept)
+            kept = partial(self.top.at, place=self.kept, reduced=run.reduced)
+            code.when(
+                code.both(self.is_there, is_first), lambda code: kept(code).store_all(work.each)
+            )
+        return ()
 
-    def _take(self, folds: Sequence[Fold]) -> Callable[[Evaluator, Values], Values]:
-        def take(here: Evaluator, totals: Values) -> Values:
-            values = [here.vector(fold.node) for fold in folds]
-            return [
-                fold.take(here.code, total, value)
-                for fold, total, value in zip(folds, totals, values, strict=True)
-            ]
-
-        return take
-
-    def _store(self, here: Evaluator, totals: Values) -> Values:
-        here.store_all(self.work.whole)
-        return totals
-
-    def _store_kept(self, code: Code) -> None:
-        self.top.at(code, self.kept, reduced=self.reduced).store_all(self.work.each)
-
-    def _over(
-        self, code: Code, totals: Values, body: Callable[[Evaluator, Values], Values]
-    ) -> Values:
-        """Run a body for every vector or element that the thread takes."""
-
-        def vector(code: Code, at: SSAValue, totals: Values) -> Values:
-            return body(self._at(code, at, self.width), totals)
-
-        def element(code: Code, at: SSAValue, totals: Values) -> Values:
-            return body(self._at(code, at, 1), totals)
-
-        def one_by_one(code: Code, at: SSAValue, totals: Values) -> Values:
-            end = code.smaller(code.add(at, code.number(self.width)), self.count)
-            return code.loop(at, end, code.number(1), totals, element)
-
-        def run(each: Callable[[Code, SSAValue, Values], Values]) -> Callable[[Code], Values]:
-            return lambda code: code.loop(self.first, self.count, self.step, totals, each)
-
-        if self.aligned is None:
-            return run(element if self.width == 1 else one_by_one)(code)
-        return code.branch(self.aligned, run(vector), run(one_by_one))
-
-    def _at(self, code: Code, number: SSAValue, width: int) -> Evaluator:
+    def at(
+        self, code: Code, number: SSAValue, width: int, reduced: Mapping[Operation, SSAValue]
+    ) -> Evaluator:
+        """An evaluator at an element of what is reduced."""
         place: Place = {**self.kept, **self.work.reduced.place(code, number)}
         inner = self.work.reduced.inner
-        return self.top.at(code, place, inner=inner, width=width, reduced=self.reduced)
+        return self.top.at(code, place, inner=inner, width=width, reduced=reduced)
+
+
+def _take(folds: Sequence[Fold], here: Evaluator, totals: Values) -> Values:
+    """Add what is at a place to what the thread has."""
+    values = [here.vector(fold.node) for fold in folds]
+    return [
+        fold.take(here.code, total, value)
+        for fold, total, value in zip(folds, totals, values, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Loops:
+    """Goes over what is reduced in loops, as often as there are phases."""
+
+    body: _Body
+    reduced: dict[Operation, SSAValue]
+
+    def reduce(self, code: Code, folds: Sequence[Fold], totals: Values) -> Values:
+        """Go over all elements once."""
+        return self._over(code, totals, partial(_take, folds))
+
+    def store(self, code: Code) -> None:
+        """Store what is stored for all elements."""
+
+        def store(here: Evaluator, totals: Values) -> Values:
+            here.store_all(self.body.work.whole)
+            return totals
+
+        self._over(code, (), store)
+
+    def _over(
+        self, code: Code, totals: Values, each: Callable[[Evaluator, Values], Values]
+    ) -> Values:
+        """Run for every vector or element that the thread takes."""
+        body = self.body
+
+        def vector(code: Code, at: SSAValue, totals: Values) -> Values:
+            return each(body.at(code, at, body.width, self.reduced), totals)
+
+        def element(code: Code, at: SSAValue, totals: Values) -> Values:
+            return each(body.at(code, at, 1, self.reduced), totals)
+
+        def one_by_one(code: Code, at: SSAValue, totals: Values) -> Values:
+            end = code.smaller(code.add(at, code.number(body.width)), body.count)
+            return code.loop(at, end, code.number(1), totals, element)
+
+        def run(run: Callable[[Code, SSAValue, Values], Values]) -> Callable[[Code], Values]:
+            return lambda code: code.loop(body.first, body.count, body.step, totals, run)
+
+        if body.aligned is None:
+            return run(element if body.width == 1 else one_by_one)(code)
+        return code.branch(body.aligned, run(vector), run(one_by_one))
+
+
+class _Registers:
+    """Holds the vectors of a thread, `ROW_KEPT` elements together, from the first phase to the last."""
+
+    def __init__(self, body: _Body, reduced: dict[Operation, SSAValue], code: Code):
+        self.work, self.reduced = body.work, reduced
+        self.vectors: list[tuple[Evaluator, SSAValue]] = []
+        at = body.first
+        for number in range(geometry.ROW_KEPT // body.width):
+            at = code.add(at, body.step) if number else at
+            here = body.at(code, at, body.width, reduced)
+            self.vectors.append((here, code.less(at, body.count)))
+
+    def reduce(self, code: Code, folds: Sequence[Fold], totals: Values) -> Values:
+        """Add all elements that there are."""
+        for here, is_there in self.vectors:
+            here.fetch(*(fold.node for fold in folds), where=is_there)
+        for here, is_there in self.vectors:
+            new = _take(folds, here, totals)
+            totals = [code.choose(is_there, *pair) for pair in zip(new, totals, strict=True)]
+        return totals
+
+    def store(self, code: Code) -> None:
+        """Store what is stored for all elements."""
+        nodes = [store.node for store in self.work.whole]
+        for here, is_there in self.vectors:
+            here.fetch(
+                *nodes, where=is_there
+            )  # one by one: what rows share lies near, and registers are few
+            values = [here.vector(node) for node in nodes]
+
+            def store(code: Code, here: Evaluator = here, values: Values = values) -> None:
+                there = here.guarded(code)
+                for store, value in zip(self.work.whole, values, strict=True):
+                    there.store(store, value)
+
+            code.when(is_there, store)

@@ -11,11 +11,14 @@ from xdsl.ir import SSAValue
 
 from coconet_ir.analysis.bytes import element_bytes
 from coconet_ir.lowering.kernels.code import Code
-from coconet_ir.lowering.kernels.emit import Place, in_line
+from coconet_ir.lowering.kernels.emit import Evaluator, Place, in_line
 from coconet_ir.lowering.kernels.geometry import ACCESS
 from coconet_ir.lowering.kernels.indices import ONE, Axis, Index, Size, flatten, merge, product
 from coconet_ir.lowering.kernels.kernel import Kernel, element_type
-from coconet_ir.lowering.kernels.nodes import Dropped, Load, Node, Store, positions, walk
+from coconet_ir.lowering.kernels.nodes import Dropped, Load, Node, Store, loads, positions, walk
+
+_SHORT = 1 << 31
+"""What 32 bits hold, with as much left to add."""
 
 
 class Space:
@@ -50,13 +53,63 @@ class Space:
 
     def place(self, code: Code, number: SSAValue) -> Place:
         """Where the element of this number is."""
-        place: dict[Axis, SSAValue | None] = dict.fromkeys(self.axes)
-        for group in reversed(self.groups[1:]):
-            extent = product(axis.extent for axis in group)
-            place[group[-1]] = code.remainder(number, extent)
+        digits: list[SSAValue] = []
+        for extent in reversed(self._inner_extents()):
+            digits.insert(0, code.remainder(number, extent))
             number = code.quotient(number, extent)
-        if self.groups:
-            place[self.groups[0][-1]] = number
+        return self._at([number, *digits])
+
+    def is_short(self, code: Code) -> SSAValue | None:
+        """Whether 32 bits hold the place in each inner loop, and some more; None if there is no inner loop."""
+        extents = self._inner_extents()
+        if any((extent.value or 0) >= _SHORT for extent in extents):
+            return code.no()
+        unknown = [code.size(extent) for extent in extents if extent.value is None]
+        return code.less(_any_bit(code, unknown), code.number(_SHORT)) if unknown else None
+
+    def vectors(
+        self,
+        top: Evaluator,
+        code: Code,
+        start: SSAValue,
+        offsets: Iterable[SSAValue],
+        width: int,
+        nodes: Sequence[Node],
+    ) -> list[Evaluator]:
+        """Evaluators of the vectors at less than 2**31 elements behind `start`, if `is_short`; all is loaded at once.
+
+        Divisions are slow, so what needs none is loaded before them. The place of `start` is found once; from there
+        on 32 bits suffice.
+        """
+        found = list[Evaluator]()
+        offsets = list(offsets)
+        for offset in offsets:
+            here = top.at(code, {}, inner=self.inner, width=width)
+            here.know_index(self.number, code.add(start, offset))
+            here.fetch(*(load for load in loads(*nodes) if load.address == self.number))
+            found.append(here)
+        first = self.place(code, start)
+        for here, offset in zip(found, offsets, strict=True):
+            if len(self.groups) > 1:
+                here.place = self._near(code, first, offset)
+            else:
+                here.place = self.place(code, here.index(self.number))
+            here.fetch(*nodes)
+        return found
+
+    def _inner_extents(self) -> list[Size]:
+        """The elements of each loop inside of the outermost."""
+        return [product(axis.extent for axis in group) for group in self.groups[1:]]
+
+    def _near(self, code: Code, start: Place, step: SSAValue) -> Place:
+        digits = [at for group in self.groups if (at := start[group[-1]]) is not None]
+        for loop, extent in reversed(list(enumerate(self._inner_extents(), 1))):
+            step, digits[loop] = code.divided_short(code.add(digits[loop], step), extent)
+        return self._at([code.add(digits[0], step), *digits[1:]])
+
+    def _at(self, digits: Sequence[SSAValue]) -> Place:
+        place: dict[Axis, SSAValue | None] = dict.fromkeys(self.axes)
+        place.update((group[-1], digit) for group, digit in zip(self.groups, digits, strict=False))
         return place
 
 
@@ -72,8 +125,8 @@ class Accesses:
     ):
         self.inner = inner
         self._apart = {group[-1] for space in spaces for group in space.groups} - {inner}
-        loads = [node for node in walk(*nodes) if isinstance(node, Load)]
-        moved = [(load.buffer, load.address) for load in loads]
+        every = [node for node in walk(*nodes) if isinstance(node, Load)]
+        moved = [(load.buffer, load.address) for load in every]
         moved += [(store.buffer, store.address) for store in stores]
         self.moved = [(buffer, index) for buffer, index in moved if in_line(index, inner)]
         dropped = [node.position for node in walk(*nodes) if isinstance(node, Dropped)]

@@ -377,6 +377,14 @@ def most_threads(func: gpu.FuncOp) -> int:
     return attribute.value.data
 
 
+def run_grid(
+    module: ModuleOp, func: gpu.FuncOp, arguments: Sequence[Any], grid: int, block: tuple[int, int]
+) -> None:
+    """Run a kernel with so many blocks, and threads of each in x and y."""
+    assert 0 < block[0] * block[1] <= most_threads(func)
+    _run(Machine(module, grid, block), func, arguments)
+
+
 def run_block(module: ModuleOp, func: gpu.FuncOp, arguments: Sequence[Any], block: int) -> None:
     """Run one block of a kernel, of all the threads that it may have, in x."""
     _run(Machine(module, 1, (most_threads(func), 1), block), func, arguments)

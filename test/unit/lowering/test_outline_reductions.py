@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from coconet_ir.analysis.dist import Kind
+from coconet_ir.lowering.kernels import buckets
 from coconet_ir.sim.elements import ELEMENTS, F32
 from coconet_ir.sim.segments import segment_reduce
 
@@ -54,8 +56,13 @@ SOFTMAX = """
 """
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("dim", [0, 1])
+HELD = ((9, 1024), (2, 1032), (1, 8192), (1, 8200))
+"""Rows of whole vectors: the most that a warp and a block hold in registers, and a vector more."""
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim"), [*product(SHAPES, (0, 1)), *((shape, 1) for shape in HELD)]
+)
 def test_softmax(close: Close, shape: tuple[int, int], dim: int) -> None:
     body = SOFTMAX.replace("DIM", str(dim)).replace("KEPT", str(1 - dim))
     inputs = {"x": numbers(shape, "f16")}
@@ -163,6 +170,15 @@ def test_full_reductions(close: Close, shape: tuple[int, int]) -> None:
     moved = close(FULL, {"x": numbers(shape)}, outputs, terms=terms, offset=1)
     assert np.array_equal(found["norm"], moved["norm"])
     close(FULL, {"x": numbers(shape)}, outputs, into={"y": "x"}, terms=terms)
+
+
+@pytest.mark.parametrize("shape", [(7, 1024), (5, 1500), (9, 1024)])
+def test_blocks_that_take_several_buckets(
+    monkeypatch: pytest.MonkeyPatch, close: Close, shape: tuple[int, int]
+) -> None:
+    monkeypatch.setattr(buckets, "PARTIALS", 4)
+    outputs = {"norm": "tensor<f32>", "h": "tensor<f32>", "y": "tensor<?x?xf32>"}
+    close(FULL, {"x": numbers(shape)}, outputs, terms=shape[0] * shape[1])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Executes lowered programs on devices. Nothing here imports CUDA before a device is asked for."""

@@ -1,0 +1,84 @@
+"""What a device is told to do, with buffers named by where they lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+from coconet_ir.sim.elements import DType
+from coconet_ir.sim.mesh import Shape
+
+ARENA = -1
+"""The owner of what lies in the arena."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something begins: the number of an argument of the lowered function, or `ARENA`, and bytes behind it."""
+
+    owner: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A dense buffer: where it lies, its shape, and its element type."""
+
+    place: Place
+    shape: Shape
+    dtype: DType
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes it has."""
+        return prod(self.shape) * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel to run."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: tuple[Place | bytes, ...]
+    """Buffers, and scalars as they lie in memory."""
+    after: tuple[int, ...] = ()
+    """The numbers of the launches that it waits for, beside all steps before it that are no launches."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Bytes moved from one place to another: what a collective of one rank does."""
+
+    source: Place
+    target: Place
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Clear:
+    """Bytes set to zero."""
+
+    target: Place
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Matmul:
+    """`batch` products of m x k and k x n matrices, all dense and in row-major order."""
+
+    lhs: Place
+    rhs: Place
+    output: Place
+    batch: int
+    m: int
+    n: int
+    k: int
+    element: str
+    accumulate: str
+    result: str
+
+
+Step: TypeAlias = Launch | Copy | Clear | Matmul
