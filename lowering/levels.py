@@ -85,8 +85,10 @@ def require_level(module: ModuleOp, level: str | None, reader: str) -> None:
         return
     at = "distributed" if found is None else f"at level {found}"
     reads = "the distributed level" if level is None else f"level {wanted}"
-    further = level is None or found in levels[levels.index(wanted) :]
-    advice = "it is lowered further already" if further else f"run {LEFT_BY[level]} first"
+    if level is None or found in levels[levels.index(wanted) :]:
+        advice = "it is lowered further already"
+    else:
+        advice = f"run {LEFT_BY[level]} first"
     raise IRError(f"is {at}, and {reader} reads {reads}: {advice}", module)
 
 
