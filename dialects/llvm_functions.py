@@ -30,7 +30,8 @@ from xdsl.dialects.llvm import (
     TailCallKind,
     TailCallKindAttr,
 )
-from xdsl.dialects.utils import parse_func_op_like, print_func_op_like
+from xdsl.dialects.utils import print_func_op_like
+from xdsl.dialects.utils.format import print_func_output
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -127,18 +128,24 @@ class FuncOp(IRDLOperation):
     def parse(cls, parser: Parser) -> FuncOp:
         linkage = parser.parse_optional_keyword_in(LINKAGES) or "external"
         start = parser.pos
-        name, inputs, outputs, body, extra, arg_attrs, res_attrs = parse_func_op_like(
-            parser, reserved_attr_names=("sym_name", "function_type", "linkage", "CConv")
+        name = parser.parse_symbol_name()
+        inputs = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: _parse_argument(parser)
         )
-        if len(outputs) > 1:
-            parser.raise_error("a function of llvm returns one value or none", start, start + 1)
+        named = [argument for argument, _, _ in inputs if argument is not None]
+        if named and len(named) != len(inputs):
+            parser.raise_error("either all arguments have names or none has", start, start + 1)
+        output, marks = _parse_result(parser, start)
+        reserved = ("sym_name", "function_type", "linkage", "CConv")
+        extra = parser.parse_optional_attr_dict_with_keyword(reserved)
         attributes = {} if extra is None else dict(extra.data)
+        body = parser.parse_optional_region(named or None) or Region()
         properties = {
-            "sym_name": StringAttr(name),
-            "function_type": LLVMFunctionType(inputs, outputs[0] if outputs else None),
+            "sym_name": name,
+            "function_type": LLVMFunctionType([type for _, type, _ in inputs], output),
             "linkage": LinkageAttr(linkage),
-            "arg_attrs": arg_attrs,
-            "res_attrs": res_attrs,
+            "arg_attrs": _marks([marks for _, _, marks in inputs]),
+            "res_attrs": _marks([marks]),
             **{flag: attributes.pop(flag, None) for flag in _FLAGS},
         }
         return cls.build(properties=properties, attributes=attributes, regions=(body,))
@@ -148,6 +155,9 @@ class FuncOp(IRDLOperation):
             printer.print_string(f" {self.linkage.linkage.data}")
         flags = {flag: self.properties[flag] for flag in _FLAGS if flag in self.properties}
         output = self.function_type.output
+        if not self.body.blocks and self.arg_attrs is not None:
+            self._print_declaration(printer, flags)
+            return
         print_func_op_like(
             printer,
             self.sym_name,
@@ -162,6 +172,21 @@ class FuncOp(IRDLOperation):
             print_empty_outputs=False,
         )
 
+    def _print_declaration(self, printer: Printer, flags: Mapping[str, Attribute]) -> None:
+        """Print a function without a body whose arguments have attributes, which xDSL would leave out."""
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name)
+        marks = self.arg_attrs or ()
+        with printer.in_parens():
+            pairs = list(zip(self.function_type.inputs, marks, strict=True))
+            printer.print_list(pairs, lambda pair: print_func_output(printer, *pair))
+        if not isinstance(self.function_type.output, LLVMVoidType):
+            printer.print_string(" -> ")
+            with printer.in_parens():
+                (given,) = self.res_attrs or (None,)
+                print_func_output(printer, self.function_type.output, given)
+        printer.print_op_attributes({**self.attributes, **flags}, print_keyword=True)
+
     def verify_(self) -> None:
         if self.linkage.linkage.data not in LINKAGES:
             raise VerifyException(f"the linkage is one of {', '.join(LINKAGES)}")
@@ -175,6 +200,38 @@ class FuncOp(IRDLOperation):
             raise VerifyException("its first block does not take the arguments of its type")
         if self.is_kernel and (not isinstance(self.function_type.output, LLVMVoidType)):
             raise VerifyException("a kernel returns nothing")
+
+
+Marks = Mapping[str, Attribute]
+"""What is said of an argument or result."""
+
+
+def _parse_argument(parser: Parser) -> tuple[Parser.Argument | None, Attribute, Marks]:
+    """An argument, its type and what is said of it; without a body it has no name."""
+    argument = parser.parse_optional_argument()
+    type = parser.parse_type() if argument is None else argument.type
+    marks = parser.parse_optional_dictionary_attr_dict()
+    location = parser.parse_optional_location()
+    if argument is not None:
+        argument.location = location
+    return argument, type, marks
+
+
+def _parse_result(parser: Parser, start: int) -> tuple[Attribute | None, Marks]:
+    """The type that a function returns, None if nothing, and what is said of it."""
+    if parser.parse_optional_punctuation("->") is None:
+        return None, {}
+    if parser.parse_optional_punctuation("(") is None:
+        return parser.parse_type(), {}
+    type, marks = parser.parse_optional_type(), parser.parse_optional_dictionary_attr_dict()
+    if parser.parse_optional_punctuation(",") is not None:
+        parser.raise_error("a function of llvm returns one value or none", start, start + 1)
+    parser.parse_punctuation(")")
+    return type, marks
+
+
+def _marks(given: Sequence[Marks]) -> ArrayAttr[DictionaryAttr] | None:
+    return ArrayAttr(map(DictionaryAttr, given)) if any(given) else None
 
 
 @irdl_op_definition

@@ -127,13 +127,11 @@ def _float(value: float, type: Attribute) -> str:
 
 
 def _elements(values: list[object], type: Attribute) -> str:
+    if not values:  # however many arrays of nothing there are
+        return "zeroinitializer"
     if isinstance(type, LLVMArrayType):
-        each = len(values) // max(1, type.size.data)
-        parts = (
-            [_elements(values[i : i + each], type.type) for i in range(0, len(values), each)]
-            if each
-            else []
-        )
+        each = len(values) // type.size.data
+        parts = [_elements(values[i : i + each], type.type) for i in range(0, len(values), each)]
         return f"[{', '.join(f'{type_text(type.type)} {part}' for part in parts)}]"
     single = lane(type)
     if single == type:

@@ -58,6 +58,18 @@ llvm.func @k(%p: !llvm.ptr {llvm.dereferenceable = 0 : i64}) attributes {nvvm.ke
 
 // -----
 
+// Initial values
+
+// expected-error @+1 {{begins as a f16, which LLVM has no PTX for: make it an !llvm.array<1 x f16>}}
+llvm.mlir.global external @half(1.0 : f16) {addr_space = 1 : i32} : f16
+
+// -----
+
+// expected-error @+1 {{begins as a bf16, which LLVM has no PTX for: make it an !llvm.array<1 x bf16>}}
+llvm.mlir.global external @brain(1.0 : bf16) {addr_space = 1 : i32} : bf16
+
+// -----
+
 // Launch bounds
 
 // expected-error @+1 {{states both nvvm.maxntid and nvvm.reqntid, of which PTX takes one}}

@@ -25,6 +25,8 @@ llvm.mlir.global external constant @tenth(0.1 : f64) {addr_space = 4 : i32} : f6
 llvm.mlir.global external @count(-7 : i64) {addr_space = 1 : i32} : i64
 llvm.mlir.global external @matrix(dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi16>) {addr_space = 1 : i32}
   : !llvm.array<3 x array<2 x i16>>
+llvm.mlir.global external @halves(dense<1.5> : tensor<3xf16>) {addr_space = 1 : i32} : !llvm.array<3 x f16>
+llvm.mlir.global external @none(dense<> : tensor<2x0xf32>) {addr_space = 1 : i32} : !llvm.array<2 x array<0 x f32>>
 llvm.func @k(%p: !llvm.ptr<1>, %i: i64) attributes {nvvm.kernel} {
   %t = llvm.mlir.addressof @tile : !llvm.ptr<3>
   %d = llvm.mlir.addressof @dynamic : !llvm.ptr<3>
@@ -132,6 +134,8 @@ def test_what_ptx_states_of_them(parse: Parse) -> None:
         ".const .align 4 .b8 table[8] = {0, 0, 192, 63, 0, 0, 0, 128};",
         ".visible .const .align 8 .f64 tenth = 0d3FB999999999999A;",
         ".visible .global .align 8 .u64 count = -7;",
+        ".visible .global .align 2 .b8 halves[6] = {0, 62, 0, 62, 0, 62};",
+        ".visible .global .align 4 .b8 none;",
         ".visible .global .align 2 .b8 matrix[12] = {1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6};",
     ):
         assert line in stated["globals"]

@@ -445,6 +445,11 @@ llvm.func @f() -> (i32, i32)
 
 // -----
 
+// expected-error @+1 {{either all arguments have names or none has}}
+llvm.func @f(i32, %x: i32)
+
+// -----
+
 // expected-error @+1 {{a kernel returns nothing}}
 llvm.func @f() -> i32 attributes {nvvm.kernel}
 

@@ -14,6 +14,9 @@ llvm.mlir.global private @count(7 : i64) {addr_space = 1 : i32} : i64
 // CHECK-LABEL: llvm.func @outside(i32) -> i32
 llvm.func @outside(i32) -> i32
 
+// CHECK-LABEL: llvm.func @said(i32 {llvm.noundef, llvm.signext}, f32) -> (f32 {llvm.noundef})
+llvm.func @said(i32 {llvm.noundef, llvm.signext}, f32) -> (f32 {llvm.noundef})
+
 // CHECK-LABEL: llvm.func internal @scale(%arg0: f32 {llvm.noundef}) -> (f32 {llvm.noundef}) attributes {always_inline} {
 llvm.func internal @scale(%arg0: f32 {llvm.noundef}) -> (f32 {llvm.noundef}) attributes {always_inline} {
   // CHECK-NEXT: llvm.return %arg0 : f32
