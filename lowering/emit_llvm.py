@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, bf16, f16
+from xdsl.dialects.builtin import DictionaryAttr, bf16, f16
 from xdsl.ir import Attribute, Operation
 
 from coconet_ir.dialects.llvm_functions import FuncOp, GlobalOp
@@ -115,7 +115,7 @@ def _global(op: GlobalOp) -> list[str]:
     if space:
         words.append(f"addrspace({space})")
     words += ["constant" if op.constant is not None else "global", type_text(type)]
-    if isinstance(op.value, FloatAttr) and op.value.type in (f16, bf16):
+    if op.value is not None and type in (f16, bf16):
         raise NoText(
             f"begins as a {type}, which LLVM has no PTX for: make it an !llvm.array<1 x {type}>"
         )

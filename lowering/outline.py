@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +23,8 @@ from xdsl.dialects.memref import AllocOp, DimOp, ReinterpretCastOp
 from xdsl.ir import Block, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from coconet_ir.analysis.verifier import LEVEL
+from coconet_ir.analysis.bytes import element_bytes
+from coconet_ir.analysis.verifier import LEVEL, PEAK
 from coconet_ir.dialects.regions import FusedOp
 from coconet_ir.lowering.kernels.code import Code
 from coconet_ir.lowering.kernels.families import launches
@@ -106,15 +108,28 @@ def _outline(func: FuncOp, kernels: _Kernels) -> None:
         (region, launches(region, shapes, partial(kernels.name, region))) for region in regions
     ]
     order = _Order()
+    left = Counter[str]()
     for region, parts in planned:
         host = _Host(region, parts[0].kernel.trace)
         made = [(launch, kernels.add(launch)) for launch in parts]
         for launch, symbol in made:
             host.launch(launch, symbol, order)
         told = [f"@{symbol.string_value()} {launch.family}" for launch, symbol in made]
-        emit(applied("outline-kernels", region, ", then ".join(told)))
+        between = [f"{bytes}*{most}" for most, bytes in host.left().items()]
+        said = f", with {' + '.join(between)} bytes between them" if between else ""
+        emit(applied("outline-kernels", region, ", then ".join(told) + said))
+        left += host.left()
         region.detach()
         region.erase()
+    _add_to_peak(func, left)
+
+
+def _add_to_peak(func: FuncOp, left: Counter[str]) -> None:
+    """Count what launches leave for one another as memory that the function sets aside."""
+    if left and isinstance(peak := func.attributes.get(PEAK), StringAttr):
+        arena = [peak.data] if peak.data != "0" else []
+        more = [f"{bytes}*{most}" for most, bytes in left.items()]
+        func.attributes[PEAK] = StringAttr(" + ".join([*arena, *more]))
 
 
 class _Order:
@@ -187,6 +202,13 @@ class _Host:
                 return self._allocated(what)
             case _:
                 return self._flattened(what) if _is_buffer(what) else what
+
+    def left(self) -> Counter[str]:
+        """What launches leave for the next ones: how many elements at most, and the bytes of all that are as many."""
+        found = Counter[str]()
+        for scratch in self._scratch:
+            found[scratch.most] += int(element_bytes(scratch.element))
+        return found
 
     def _allocated(self, scratch: Scratch) -> SSAValue:
         if scratch not in self._scratch:

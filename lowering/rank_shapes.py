@@ -31,6 +31,8 @@ class RankShapes(Shapes):
         super().__init__(func, rule_of=rule_on_rank)
         self.given: list[tuple[Place, SSAValue]] = []
         """The dimensions that indices give, and these, in order."""
+        self._marked: dict[Place, str] = {}
+        """What marks call dimensions of arguments."""
         self._tie_arguments(func)
         for op in func.walk():
             for dim, size in given_sizes(op):
@@ -52,11 +54,12 @@ class RankShapes(Shapes):
         named = argument_names(func)
         marks = list(func.arg_attrs or [DictionaryAttr({})] * len(named))
         for size, mark in zip(func.body.block.args, marks, strict=True):
-            if isinstance(place := mark.data.get(SIZE), StringAttr):
-                name, dim = place.data.rsplit(".", 1)
+            if isinstance(given := mark.data.get(SIZE), StringAttr):
+                name, dim = given.data.rsplit(".", 1)
                 layout = marks[named[name].index].data.get(LAYOUT)
                 if not isinstance(layout, DistAttr) or int(dim) not in layout.data.by_dim:
-                    self._give((named[name], int(dim)), size)
+                    self._give(place := (named[name], int(dim)), size)
+                    self._marked[place] = given.data
 
     def _tie_blocks(self, op: UnpackOp) -> None:
         if len(op.counts) == 1:
@@ -64,6 +67,8 @@ class RankShapes(Shapes):
         self._give((op.input, op.dim.value.data + 1), op.sizes[-1])
 
     def _name_classes(self, func: FuncOp) -> None:
+        for place, name in self._marked.items():
+            self._name(place, name)
         for arg in func.body.block.args:
             for dim in range(rank_of(arg.type) or 0):
                 self._name((arg, dim), f"{arg.name_hint or 'arg'}.{dim}")

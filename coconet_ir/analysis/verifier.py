@@ -57,7 +57,8 @@ RESLICED = "coconet.resliced"
 """Marks an argument with the type that it had before coconet-slice-state."""
 
 PEAK = "coconet.peak"
-"""The function attribute that says how many bytes lie in its arena, where memory is set aside."""
+"""The function attribute that says how many bytes a function sets aside at most, without what aligns them, for sizes of
+at least 1: those of its arena, and below the level `buffer` what kernels leave for one another too."""
 
 
 def verify_program(module: ModuleOp) -> None:

@@ -85,13 +85,17 @@ class Bucketed:
 def bucketed(trace: Trace, name: Callable[[], str], work: Bucketed) -> list[Launch]:
     """The kernels of a region that reduces all of its elements, or segments of them."""
     partial: dict[Operation, Scratch] = {}
+    buckets = f"ceil({trace.sizes.text(work.space.count)}/{BUCKET})"
     for fold in work.folds:
-        partial[fold.op] = Scratch(fold.accumulate, work.blocks)
+        most = f"min({buckets}, {PARTIALS})"
+        partial[fold.op] = Scratch(fold.accumulate, work.blocks, most)
     if work.segmented is not None:
         segments = work.segmented.axis.extent
         for fold in work.segmented.folds:
             partial[fold.op] = Scratch(
-                fold.accumulate, lambda host: host.add(work.buckets(host), host.size(segments))
+                fold.accumulate,
+                lambda host: host.add(work.buckets(host), host.size(segments)),
+                f"({buckets} + {trace.sizes.text(segments)})",
             )
     found = [_Buckets(trace, name(), work, partial).launch()]
     if work.folds:

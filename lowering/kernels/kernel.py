@@ -43,6 +43,8 @@ class Scratch:
 
     element: Attribute
     count: Callable[[Code], SSAValue]
+    most: str
+    """How many at most, as a formula of sizes of at least 1."""
 
 
 Buffer = SSAValue | Scratch

@@ -56,6 +56,15 @@ class Sizes:
             self.unknowns.append(value)
         return Size.unknown(self.unknowns.index(value))
 
+    def text(self, size: Size) -> str:
+        """A size as a formula: `2*x.0*x.1`."""
+        names = {size: self._shapes.label(root) for root, size in self._known.items()}
+        parts: list[str] = []
+        for factors, value in sorted(size.terms, key=lambda term: term[1] < 0):
+            words = [names[Size.unknown(number)] for number in factors]
+            parts.append("*".join(words if value == 1 and words else [str(value), *words]))
+        return " + ".join(parts).replace("+ -", "- ") or "0"
+
     def is_inside(self, value: SSAValue) -> bool:
         """Whether the region itself computes a value."""
         return isinstance(value, OpResult) and value.op.parent is self.region.body.block

@@ -115,7 +115,8 @@ def test_remarks(outline: Outline) -> None:
         outline(program(copy("a", "b", "step"), NORM, "", arguments=", %z: memref<f32>"))
     assert [remark.message for remark in remarks] == [
         "@kernels.step computes elements",
-        "@kernels.norm reduces buckets, then @kernels.norm_2 reduces what buckets gave",
+        "@kernels.norm reduces buckets, then @kernels.norm_2 reduces what buckets gave, with "
+        "4*min(ceil(a.0/1024), 32768) bytes between them",
     ]
 
 

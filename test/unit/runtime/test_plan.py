@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from xdsl.dialects.builtin import StringAttr
 
 from coconet_ir.diagnostics import IRError
 from coconet_ir.program import Program
@@ -308,6 +310,29 @@ def test_products_that_the_library_lacks(element: str, total: str, result: str) 
     """They are refused before anything is compiled."""
     with pytest.raises(IRError, match=f"multiplies {element} elements, adds in {total}"):
         plan_of(matmul(element, total, result))
+
+
+PEAKS = {
+    "adam": "4*grad.0",
+    "clip": "4 + 4*grad.0 + 4*min(ceil(grad.0/1024), 32768)",
+    "lamb": "12 + 4*grad.0 + 12*min(ceil(grad.0/1024), 32768)",
+}
+
+
+@pytest.mark.parametrize("n", [1, 1023, 5000])
+@pytest.mark.parametrize("name", PEAKS)
+def test_what_is_set_aside_is_what_the_peak_says(
+    name: str, n: int, example: Callable[[str], Program]
+) -> None:
+    """But for at most 255 bytes that align each of up to eight parts."""
+    plan = example(name).compile(cache=False).plan
+    peak = plan.host.attributes["coconet.peak"]
+    assert isinstance(peak, StringAttr)
+    assert peak.data == PEAKS[name]
+    stated = eval(peak.data.replace("grad.0", str(n)), {"ceil": math.ceil, "min": min})
+    scalars = dict.fromkeys(plan.entry.scalars, 0.5)
+    arena = plan.bind(dict.fromkeys(plan.entry.tensors, (n,)), scalars).arena
+    assert stated <= arena < stated + 8 * 256
 
 
 def test_launches_say_what_they_wait_for(example: Callable[[str], Program]) -> None:
