@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     NoneAttr,
     StringAttr,
+    TensorType,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
@@ -58,6 +59,9 @@ DEVICE = "device"
 
 LAYOUT = "coconet.layout"
 """Marks an argument or result with the layout of the tensor of which it is one rank's part."""
+
+GLOBAL = "coconet.global"
+"""Marks such an argument or result with the type of the whole tensor, where it cuts dimensions of static size."""
 
 SIZE = "coconet.size"
 """Marks an index argument with the dimension whose global size it is: "w.0", dimension 0 of %w."""
@@ -210,7 +214,12 @@ def _check_layouts(
 ) -> None:
     for entry, type in zip(marks or (), types, strict=False):
         layout, tensor = entry.data.get(LAYOUT), as_tensor(type)
+        whole = entry.data.get(GLOBAL)
         if layout is None:
+            if whole is not None:
+                raise IRError(
+                    f"has {GLOBAL} = {whole} without {LAYOUT}, which says how it is cut", func
+                )
             continue
         if tensor is None or not isinstance(layout, DistAttr):
             raise IRError(
@@ -225,6 +234,25 @@ def _check_layouts(
                     f"has {LAYOUT} = {layout.data} on a {type}: a dimension that is cut has no static size",
                     func,
                 )
+
+        _check_whole(func, whole, layout, tensor)
+
+
+def _check_whole(
+    func: FuncOp, whole: Attribute | None, layout: DistAttr, tensor: TensorType[Attribute]
+) -> None:
+    """Raise `IRError` unless a tensor is what a rank has of the whole one."""
+    if whole is None:
+        return
+    cut = layout.data.by_dim
+    type = as_tensor(whole)
+    sizes = () if type is None else type.get_shape()
+    open = [DYNAMIC_INDEX if dim in cut else size for dim, size in enumerate(sizes)]
+    if type is None or TensorType(type.element_type, open, type.encoding) != tensor:
+        raise IRError(
+            f"has {GLOBAL} = {whole} on a {tensor}: it takes the type of the whole tensor, without layout",
+            func,
+        )
 
 
 def _check_sizes(func: FuncOp) -> None:
@@ -290,8 +318,8 @@ LEVELS = {
         ),
         is_type=_is_plain,
         types="numbers, and tensors of these without layouts",
-        argument_marks=(STATE, SCATTERED, RESLICED, LAYOUT, SIZE),
-        result_marks=(LAYOUT,),
+        argument_marks=(STATE, SCATTERED, RESLICED, LAYOUT, GLOBAL, SIZE),
+        result_marks=(LAYOUT, GLOBAL),
         check=_check_ranks,
     ),
     BUFFER: Level(
@@ -309,7 +337,7 @@ LEVELS = {
         ),
         is_type=is_number_tensor_or_buffer,
         types="numbers, and tensors and dense buffers of these",
-        argument_marks=(STATE, SCATTERED, RESLICED, LAYOUT, SIZE, RESULT),
+        argument_marks=(STATE, SCATTERED, RESLICED, LAYOUT, GLOBAL, SIZE, RESULT),
         result_marks=(),
         check=check_buffers,
     ),
@@ -322,8 +350,8 @@ LEVELS = {
         ),
         is_type=_is_on_host,
         types="numbers, buffers of these, and tokens",
-        argument_marks=(STATE, SCATTERED, RESLICED, LAYOUT, SIZE, RESULT),
-        result_marks=(LAYOUT,),
+        argument_marks=(STATE, SCATTERED, RESLICED, LAYOUT, GLOBAL, SIZE, RESULT),
+        result_marks=(LAYOUT, GLOBAL),
         check=check_launches,
     ),
 }

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
@@ -19,12 +20,13 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
+from coconet_ir.analysis.dist import REPLICATED
 from coconet_ir.analysis.shapes import Extent, Place, Shapes
 from coconet_ir.analysis.verifier import LEVEL, the_mesh
-from coconet_ir.dialects.attributes import DistAttr, as_tensor, dist_of, sizes_of
+from coconet_ir.dialects.attributes import DistAttr, as_tensor, dist_of, sizes_of, with_dist
 from coconet_ir.dialects.custom import DefineOp
 from coconet_ir.dialects.regions import FusedOp, GroupOp, OverlapOp, RegionOp
-from coconet_ir.lowering.levels import LAYOUT, RANK, SIZE, require_level
+from coconet_ir.lowering.levels import GLOBAL, LAYOUT, RANK, SIZE, require_level
 from coconet_ir.lowering.ranks_collectives import communicate, is_collective
 from coconet_ir.lowering.ranks_computations import compute
 from coconet_ir.lowering.ranks_geometry import Index
@@ -85,8 +87,16 @@ def _marks(
 ) -> list[DictionaryAttr]:
     """The marks of arguments or results of these distributed types, whose layouts they keep."""
     marks = given or [DictionaryAttr({})] * len(types)
-    layouts = [{LAYOUT: DistAttr(dist)} if (dist := dist_of(type)) else {} for type in types]
-    return [DictionaryAttr({**m.data, **new}) for m, new in zip(marks, layouts, strict=True)]
+    return [DictionaryAttr({**m.data, **_kept(type)}) for m, type in zip(marks, types, strict=True)]
+
+
+def _kept(type: Attribute) -> dict[str, Attribute]:
+    """What a rank's type no longer says of a tensor: its layout, and static sizes of dimensions that it cuts."""
+    if not (dist := dist_of(type)):
+        return {}
+    cut = any(sizes_of(type)[dim] != DYNAMIC_INDEX for dim in dist.by_dim)
+    whole = {GLOBAL: with_dist(type, REPLICATED)} if cut else {}
+    return {LAYOUT: DistAttr(dist), **whole}
 
 
 def _drop_unused(block: Block, marks: list[DictionaryAttr]) -> None:

@@ -24,7 +24,7 @@ from coconet_ir.dialects.attributes import DistAttr, sizes_of, with_dist
 from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.dialects.regions import FusedOp
 from coconet_ir.dialects.syntax import numbers
-from coconet_ir.lowering.levels import LAYOUT, SIZE
+from coconet_ir.lowering.levels import GLOBAL, LAYOUT, SIZE
 from coconet_ir.schedule.selection import argument_names
 from coconet_ir.sim import collectives
 from coconet_ir.sim.binding import (
@@ -103,12 +103,21 @@ class _Machine:
             type = with_dist(arg.type, _layout(marks))
             array = typed(name, inputs[name], self._numbers.dtype(type), func)
             shapes[name] = global_shape(func, name, type, array, mesh)
+            self._check_whole(name, marks.get(GLOBAL), shapes[name])
             value = distribute(type, name, array, mesh, range(mesh.ranks))
             self._values[arg] = list(value.arrays)
         for arg in named.values():
             if isinstance(place := self._marks(arg).get(SIZE), StringAttr):
                 of, dim = place.data.rsplit(".", 1)
                 self._values[arg] = [np.asarray(shapes[of][int(dim)], np.int64)] * mesh.ranks
+
+    def _check_whole(self, name: str, whole: Attribute | None, shape: Shape) -> None:
+        """Raise `IRError` for an argument of another size than that for which the program was made."""
+        wanted = shape if whole is None else sizes_of(whole)
+        pairs = zip(wanted, shape, strict=True)
+        if any(size not in (DYNAMIC_INDEX, given) for size, given in pairs):
+            have = "x".join(map(str, shape))
+            raise IRError(f"needs a {whole} for %{name}, but is given {have}", self._func)
 
     def _marks(self, arg: BlockArgument) -> Mapping[str, Attribute]:
         marks = self._func.arg_attrs

@@ -29,7 +29,7 @@ func.func @slice(%w: tensor<?x4xf32>, %n: tensor<?xf32>) -> !part {
 
 layout.mesh @mesh(dp = 8)
 !x = tensor<?x64xf32, #layout.dist<dp = sliced(1, 4)>>
-// CHECK: func.func @sizes(%x: tensor<?x?xf32> {coconet.layout = #layout.dist<dp = sliced(1, 4)>}, %y: tensor<?x?xf32> {coconet.state, coconet.layout = #layout.dist<dp = sliced(1, 4)>}, %z: tensor<?x?xf32>, %s: f32, %x_d0: index {coconet.size = "x.0"})
+// CHECK: func.func @sizes(%x: tensor<?x?xf32> {coconet.layout = #layout.dist<dp = sliced(1, 4)>, coconet.global = tensor<?x64xf32>}, %y: tensor<?x?xf32> {coconet.state, coconet.layout = #layout.dist<dp = sliced(1, 4)>, coconet.global = tensor<?x64xf32>}, %z: tensor<?x?xf32>, %s: f32, %x_d0: index {coconet.size = "x.0"})
 func.func @sizes(%x: !x, %y: !x {coconet.state}, %z: tensor<?x?xf32>, %s: f32) -> (!x, index) {
   %c0 = arith.constant 0 : index
   %n = tensor.dim %y, %c0 : !x

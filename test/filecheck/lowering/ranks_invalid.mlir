@@ -139,3 +139,22 @@ module attributes {coconet.level = "rank"} {
     func.return %0 : index
   }
 }
+
+// -----
+
+module attributes {coconet.level = "rank"} {
+  // expected-error @+1 {{has coconet.global = tensor<8xf32> without coconet.layout, which says how it is cut}}
+  func.func @whole(%x: tensor<?xf32> {coconet.global = tensor<8xf32>}) {
+    func.return
+  }
+}
+
+// -----
+
+module attributes {coconet.level = "rank"} {
+  layout.mesh @mesh(dp = 2)
+  // expected-error @+1 {{has coconet.global = tensor<8x4xf32> on a tensor<?xf32>: it takes the type of the whole tensor, without layout}}
+  func.func @whole(%x: tensor<?xf32> {coconet.layout = #layout.dist<dp = sliced(0)>, coconet.global = tensor<8x4xf32>}) {
+    func.return
+  }
+}

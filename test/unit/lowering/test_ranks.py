@@ -14,6 +14,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from coconet_ir.diagnostics import IRError
 from coconet_ir.frontend import check, make_context, parse_program
 from coconet_ir.lowering.ranks import LowerToRanksPass
 from coconet_ir.sim.binding import Input, bind_mesh, the_function
@@ -268,6 +269,21 @@ func.func @f(%w: !w, %whole: tensor<?x6xf32>, %s: f32) -> (!s, !s, !s, !s, !six,
         MESHES3,
         ({"w": (7,)}, {"w": (1,)}, {"w": (0,)}),
     )
+
+
+def test_static_sizes_that_are_cut_are_told() -> None:
+    text = """
+    layout.mesh @mesh(dp = 4)
+    !x = tensor<7x?xf32, #layout.dist<dp = sliced(0)>>
+    func.func @f(%x: !x) -> !x {
+      %y = arith.addf %x, %x : !x
+      func.return %y : !x
+    }"""
+    check_text(text, [{"dp": 3}], [{"x": (7, 2)}])
+    low = the_function(lowered(parse_program(make_context(), text, "test.mlir")), None)
+    message = r"needs a tensor<7x\?xf32> for %x, but is given 8x2"
+    with pytest.raises(IRError, match=message):
+        run_ranks(low, {"dp": 3}, {"x": np.zeros((8, 2), np.float32)})
 
 
 def test_products_of_dimensions() -> None:
