@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.analysis.rules import is_uninferred
 from coconet_ir.analysis.totals import Totals, totals
+from coconet_ir.analysis.verifier import require_distributed
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.transform import (
     CONSUMING,
@@ -203,6 +204,7 @@ class Program:
         return to_dot(self.module)
 
     def _inferred(self) -> Program:
+        require_distributed(self.module)
         uninferred = any(map(is_uninferred, functions(self.module, None)))
         return self.infer() if uninferred else self
 

@@ -110,9 +110,11 @@ class SpentRegion(RewritePattern):
 
 
 def _holds(op: RegionOp) -> bool:
-    """Whether the operations of a region can still run as it says."""
+    """Whether the operations of a region can still run as it says; what is a kernel on buffers can."""
     try:
         if isinstance(op, FusedOp):
+            if any(step.name.startswith("bufferization.") for step in op.steps):
+                return True
             check_fused(op.steps)
         elif isinstance(op, OverlapOp):
             check_overlap(op.steps, None if op.dim is None else op.dim.value.data)

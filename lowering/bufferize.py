@@ -26,7 +26,6 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from coconet_ir.analysis.verifier import LEVEL, PEAK
-from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects import calls, nccl
 from coconet_ir.dialects.attributes import as_tensor, sizes_of
 from coconet_ir.dialects.comp import MatmulOp, UpdateOp
@@ -34,7 +33,7 @@ from coconet_ir.dialects.regions import FusedOp, YieldOp
 from coconet_ir.lowering.arena import ALIGNMENT, Slot
 from coconet_ir.lowering.buffer_plan import CallStep, CopyStep, KernelStep, Plan, Result, Step
 from coconet_ir.lowering.graph import read_what_is_stored, renamed, scalars_on_host
-from coconet_ir.lowering.levels import BUFFER, RANK, RESULT
+from coconet_ir.lowering.levels import BUFFER, RANK, RESULT, require_level
 from coconet_ir.lowering.rank_shapes import HostSizes, RankShapes
 from coconet_ir.lowering.ranks_geometry import Arithmetic, Index
 from coconet_ir.schedule.remarks import Remark, emit, location_of
@@ -64,8 +63,7 @@ class BufferizePass(ModulePass):
     name = "coconet-bufferize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if op.attributes.get(LEVEL) != StringAttr(RANK):
-            raise IRError("is not the program of one rank: run coconet-lower-to-ranks first", op)
+        require_level(op, RANK, self.name)
         for func in functions(op, None):
             _bufferize(func)
         op.attributes[LEVEL] = StringAttr(BUFFER)

@@ -6,19 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, OpResult
 from xdsl.passes import ModulePass
 
-from coconet_ir.analysis.verifier import LEVEL
-from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.dialects.regions import FusedOp
 from coconet_ir.lowering.form_regions import Emitter, FormedKernel
 from coconet_ir.lowering.graph import Steps, ordered, simplify
 from coconet_ir.lowering.groups import Apart, Group, Grouping, Level
-from coconet_ir.lowering.levels import RANK
+from coconet_ir.lowering.levels import RANK, require_level
 from coconet_ir.lowering.rank_shapes import RankShapes
 from coconet_ir.lowering.reads import Access
 from coconet_ir.passes.regions import dissolve
@@ -39,8 +37,7 @@ class FormKernelsPass(ModulePass):
     name = "coconet-form-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if op.attributes.get(LEVEL) != StringAttr(RANK):
-            raise IRError("is not the program of one rank: run coconet-lower-to-ranks first", op)
+        require_level(op, RANK, self.name)
         for func in functions(op, None):
             _form(func)
 

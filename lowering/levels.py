@@ -67,6 +67,31 @@ RESULT = "coconet.result"
 """Marks a buffer among the arguments with the number of the result that is stored into it."""
 
 
+LEFT_BY = {
+    RANK: "coconet-lower-to-ranks",
+    BUFFER: "coconet-bufferize",
+    KERNEL: "coconet-outline-kernels",
+    DEVICE: "coconet-lower-kernels",
+}
+"""The passes that lead to each level, in the order of the levels."""
+
+
+def require_level(module: ModuleOp, level: str | None, reader: str) -> None:
+    """Raise `IRError` unless a module is at the level, None for the distributed one, that the pass `reader` reads."""
+    found = module.attributes.get(LEVEL)
+    levels = (None, *map(StringAttr, LEFT_BY))
+    wanted = None if level is None else StringAttr(level)
+    if found == wanted:
+        return
+    at = "distributed" if found is None else f"at level {found}"
+    reads = "the distributed level" if level is None else f"level {wanted}"
+    if level is None or found in levels[levels.index(wanted) :]:
+        advice = "it is lowered further already"
+    else:
+        advice = f"run {LEFT_BY[level]} first"
+    raise IRError(f"is {at}, and {reader} reads {reads}: {advice}", module)
+
+
 @dataclass(frozen=True)
 class Level:
     """What may stand at a level: operations by name, `dialect.*` for all of a dialect, and types."""

@@ -21,6 +21,8 @@ from coconet_ir.lowering.device.control import Body
 from coconet_ir.lowering.device.number import Code
 from coconet_ir.lowering.device.types import NotLowered, element_bytes, memory_type, register_type
 from coconet_ir.lowering.kernels.kernel import KERNEL, THREADS
+from coconet_ir.lowering.levels import DEVICE, require_level
+from coconet_ir.lowering.levels import KERNEL as KERNEL_LEVEL
 from coconet_ir.lowering.targets import TARGET, find_target
 
 VECTOR_BYTES = 16
@@ -42,14 +44,13 @@ class LowerKernelsPass(ModulePass):
         find_target(self.target)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if op.attributes.get(LEVEL) != StringAttr("kernel"):
-            raise IRError("is not at the level kernel: run coconet-outline-kernels first", op)
+        require_level(op, KERNEL_LEVEL, self.name)
         for inner in op.ops:
             if isinstance(inner, gpu.ModuleOp):
                 for one in list(inner.body.block.ops):
                     _replace(one, _lowered(one))
                 inner.attributes[TARGET] = StringAttr(self.target)
-        op.attributes[LEVEL] = StringAttr("device")
+        op.attributes[LEVEL] = StringAttr(DEVICE)
 
 
 def _replace(old: Operation, new: Operation) -> None:

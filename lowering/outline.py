@@ -23,7 +23,6 @@ from xdsl.ir import Block, OpResult, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from coconet_ir.analysis.verifier import LEVEL
-from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.regions import FusedOp
 from coconet_ir.lowering.kernels.code import Code
 from coconet_ir.lowering.kernels.families import launches
@@ -32,6 +31,7 @@ from coconet_ir.lowering.kernels.kernel import MODULE, Passed, Scratch, element_
 from coconet_ir.lowering.kernels.launch import Launch
 from coconet_ir.lowering.kernels.sizes import Dim, shapes_of
 from coconet_ir.lowering.kernels.trace import Trace
+from coconet_ir.lowering.levels import BUFFER, KERNEL, require_level
 from coconet_ir.schedule.remarks import emit
 from coconet_ir.schedule.rewriting import applied
 from coconet_ir.schedule.selection import functions, name_of
@@ -51,12 +51,11 @@ class OutlineKernelsPass(ModulePass):
     name = "coconet-outline-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if op.attributes.get(LEVEL) != StringAttr("buffer"):
-            raise IRError("is not at the level buffer: run coconet-bufferize first", op)
+        require_level(op, BUFFER, self.name)
         kernels = _Kernels()
         for func in functions(op, None):
             _outline(func, kernels)
-        op.attributes[LEVEL] = StringAttr("kernel")
+        op.attributes[LEVEL] = StringAttr(KERNEL)
         if kernels.block.ops:
             op.attributes[CONTAINER] = UnitAttr()
             op.body.block.add_op(_module(kernels.block))

@@ -21,11 +21,10 @@ from xdsl.traits import Pure
 
 from coconet_ir.analysis.shapes import Extent, Place, Shapes
 from coconet_ir.analysis.verifier import LEVEL, the_mesh
-from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import DistAttr, as_tensor, dist_of, sizes_of
 from coconet_ir.dialects.custom import DefineOp
 from coconet_ir.dialects.regions import FusedOp, GroupOp, OverlapOp, RegionOp
-from coconet_ir.lowering.levels import LAYOUT, RANK, SIZE
+from coconet_ir.lowering.levels import LAYOUT, RANK, SIZE, require_level
 from coconet_ir.lowering.ranks_collectives import communicate, is_collective
 from coconet_ir.lowering.ranks_computations import compute
 from coconet_ir.lowering.ranks_geometry import Index
@@ -46,10 +45,7 @@ class LowerToRanksPass(ModulePass):
     name = "coconet-lower-to-ranks"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if (level := op.attributes.get(LEVEL)) is not None:
-            raise IRError(
-                f"is at level {level}: only a distributed program has ranks to lower to", op
-            )
+        require_level(op, None, self.name)
         mesh = the_mesh(op)
         for func in functions(op, None):
             check_ready(func)

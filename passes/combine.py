@@ -24,10 +24,11 @@ from coconet_ir.schedule.rewriting import (
     declined,
     demand,
     perform_in,
+    rewritable,
     rewrite_set,
     rewrite_set_in,
 )
-from coconet_ir.schedule.selection import functions, label_of
+from coconet_ir.schedule.selection import label_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class CombinePass(ModulePass):
             return
         if self.named is not None:
             raise IRError(f"named={self.named} names one group: say with ops= what is in it", op)
-        for func in functions(op, self.func):
+        for func in rewritable(op, self.func):
             for remark in combine_all(func):
                 if self.require:
                     demand(remark, func)

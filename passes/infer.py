@@ -22,7 +22,8 @@ from coconet_ir.dialects.folds import lay, remade
 from coconet_ir.dialects.regions import RegionOp
 from coconet_ir.passes.views import view_name, views
 from coconet_ir.schedule.remarks import Refused, Remark, emit, location_of
-from coconet_ir.schedule.selection import Names, called, functions
+from coconet_ir.schedule.rewriting import rewritable
+from coconet_ir.schedule.selection import Names, called
 from coconet_ir.xdsl_compat import set_type
 
 
@@ -39,7 +40,7 @@ class InferPass(ModulePass):
     func: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in functions(op, self.func):
+        for func in rewritable(op, self.func):
             infer(func)
 
 

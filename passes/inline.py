@@ -14,8 +14,13 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.regions import RegionOp
 from coconet_ir.passes.regions import dissolve
 from coconet_ir.schedule.remarks import Remark
-from coconet_ir.schedule.rewriting import applied, perform_in, rewrite_in, rewrite_selected
-from coconet_ir.schedule.selection import functions
+from coconet_ir.schedule.rewriting import (
+    applied,
+    perform_in,
+    rewritable,
+    rewrite_in,
+    rewrite_selected,
+)
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class InlineSchedulePass(ModulePass):
         if self.op is not None:
             rewrite_selected(op, self.op, self.func, False, self.rewrite)
             return
-        for func in functions(op, self.func):
+        for func in rewritable(op, self.func):
             inline_all(func)
 
     def rewrite(self, func: FuncOp, target: Operation) -> Remark:

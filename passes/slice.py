@@ -24,6 +24,7 @@ from coconet_ir.schedule.rewriting import (
     check_axes,
     demand,
     perform_in,
+    rewritable,
     rewrite_in,
     rewrite_selected,
 )
@@ -32,7 +33,6 @@ from coconet_ir.schedule.selection import (
     argument_name,
     called,
     find_arguments,
-    functions,
     label_of,
 )
 
@@ -74,7 +74,7 @@ class SlicePass(ModulePass):
     def arguments(self, module: ModuleOp) -> list[tuple[FuncOp, BlockArgument]]:
         """The arguments named `arg`, each with its function. Raises `IRError` when there are none."""
         names = () if self.arg is None else (self.arg,)
-        return find_arguments(module, functions(module, self.func), "arg", names)
+        return find_arguments(module, rewritable(module, self.func), "arg", names)
 
     def rewrite(self, func: FuncOp, target: Operation) -> Remark:
         """Slice the first result of `target`. Raises `IRError` for options that do not fit it."""

@@ -22,12 +22,11 @@ from coconet_ir.dialects.comp import UpdateOp, is_target
 from coconet_ir.dialects.layout import SliceOp
 from coconet_ir.dialects.regions import RegionOp
 from coconet_ir.schedule.remarks import Reason, Refused, Remark, location_of
-from coconet_ir.schedule.rewriting import demand, perform_in
+from coconet_ir.schedule.rewriting import demand, perform_in, rewritable
 from coconet_ir.schedule.selection import (
     argument_name,
     called,
     find_arguments,
-    functions,
     label_of,
 )
 from coconet_ir.xdsl_compat import set_type
@@ -57,7 +56,7 @@ class SliceStatePass(ModulePass):
 
     def arguments(self, module: ModuleOp) -> list[tuple[FuncOp, BlockArgument]]:
         """What it rewrites: arguments, each with its function. Raises `IRError` when there are none."""
-        return _chosen(module, functions(module, self.func), self.args)
+        return _chosen(module, rewritable(module, self.func), self.args)
 
     def rewrite(self, func: FuncOp, argument: BlockArgument) -> Remark:
         """Keep `argument` of `func` in slices. Raises `IRError` for a scalar."""

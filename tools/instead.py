@@ -110,11 +110,10 @@ def _drawn(ctx: Context, module: ModuleOp, form: str, options: argparse.Namespac
 
 def _totals(ctx: Context, module: ModuleOp, flag: bool, options: argparse.Namespace) -> str:
     from coconet_ir.analysis.totals import totals
-    from coconet_ir.schedule.rewriting import check_ready
-    from coconet_ir.schedule.selection import functions
+    from coconet_ir.schedule.rewriting import check_ready, rewritable
 
     lines: list[str] = []
-    for func in functions(module, None):
+    for func in rewritable(module, None):
         check_ready(func)
         lines.append(f"@{func.sym_name.data}")
         lines += [f"  {word:18} {text}" for word, text in totals(func).rows()]

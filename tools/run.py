@@ -274,11 +274,13 @@ def _check_scalars(func: FuncOp, names: Iterable[str]) -> None:
 def _load(path: str, name: str | None, schedules: Sequence[str] = ()) -> FuncOp:
     """The function to run, checked, inferred if its layouts still stand as `layout.of`, and scheduled."""
     from coconet_ir.analysis.rules import is_uninferred
+    from coconet_ir.analysis.verifier import require_distributed
     from coconet_ir.passes.infer import infer
     from coconet_ir.sim.binding import the_function
 
     module = parse_program(make_context(), read_source(path), source_name(path))
     require_program(module)
+    require_distributed(module)
     if schedules:
         _schedule(module, schedules)
     func = the_function(module, name)

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 
 from coconet_ir.analysis.bytes import CollectiveOp
 from coconet_ir.analysis.memory import VIEWS, data_uses
+from coconet_ir.analysis.verifier import require_distributed
 from coconet_ir.diagnostics import IRError, op_name
 from coconet_ir.dialects.comp import UpdateOp, is_target
 from coconet_ir.dialects.regions import RegionOp, YieldOp
@@ -39,7 +40,9 @@ def to_dot(module: ModuleOp) -> str:
     A node is an argument or an operation, a cluster a function or, within it, a region. A region's results are drawn
     as what they are, the values that it yields. Solid edges lead from what makes a value to what reads it; dashed
     ones, which memory alone makes, to an update from the argument that it stores into and from what reads that before.
+    Raises `IRError` for a program below the distributed level.
     """
+    require_distributed(module)
     lines = [
         "digraph dependences {",
         "  graph [fontname=Helvetica, fontsize=10];",

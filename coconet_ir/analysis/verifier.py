@@ -111,6 +111,15 @@ def is_schedule(module: ModuleOp) -> bool:
     return SCHEDULE in module.attributes
 
 
+def require_distributed(module: ModuleOp) -> None:
+    """Raise `IRError` for a program below the distributed level, where rewrites and runs find nothing of theirs."""
+    if (level := module.attributes.get(LEVEL)) is not None:
+        raise IRError(
+            f"is at level {level}, and this takes a distributed program: the one that coconet-lower-to-ranks was given",
+            module,
+        )
+
+
 def _misplaced_step(op: Operation) -> IRError:
     return IRError(
         "is part of a schedule, not of a program: schedules stand in files of their own, in a module with the "

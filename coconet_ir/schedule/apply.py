@@ -13,6 +13,7 @@ from xdsl.dialects.transform import NamedSequenceOp
 from xdsl.ir import Operation, SSAValue
 
 from coconet_ir import passes
+from coconet_ir.analysis.verifier import require_distributed
 from coconet_ir.diagnostics import IRError, Place, op_name, position
 from coconet_ir.dialects.transform import (
     CombineOp,
@@ -45,9 +46,10 @@ class Target:
 def apply_sequence(module: ModuleOp, sequence: NamedSequenceOp) -> Application:
     """Rewrite a program as a schedule says, and check it.
 
-    Raises `IRError` at the first step that is declined, does not fit or leaves a program that is not valid; the
-    program may be half rewritten then.
+    Raises `IRError` for a program below the distributed level, and at the first step that is declined, does not fit
+    or leaves a program that is not valid; the program may be half rewritten then.
     """
+    require_distributed(module)
     before, application = module.clone(), Application(module)
     done: list[Step] = []
     try:

@@ -20,7 +20,7 @@ from coconet_ir.passes.overlap import OverlapPass
 from coconet_ir.passes.reorder import ReorderPass
 from coconet_ir.passes.slice_state import SliceStatePass
 from coconet_ir.schedule.remarks import Reason, Remark, collect
-from coconet_ir.schedule.rewriting import check_ready
+from coconet_ir.schedule.rewriting import check_ready, rewritable
 from coconet_ir.schedule.selection import (
     by_name,
     find,
@@ -55,12 +55,12 @@ def explain(
 
 
 def _arguments(module: ModuleOp, name: str) -> list[tuple[FuncOp, BlockArgument]]:
-    return find_arguments(module, functions(module, None), "arg", (name,))
+    return find_arguments(module, rewritable(module, None), "arg", (name,))
 
 
 def _operations(module: ModuleOp, name: str) -> list[tuple[FuncOp, Operation]]:
     """The operation of that name in each function that has one, within regions too."""
-    found = functions(module, None)
+    found = rewritable(module, None)
     matches = [(func, _operation(func, name)) for func in found]
     chosen = [(func, op) for func, op in matches if op is not None]
     if not chosen:

@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from coconet_ir.analysis.rules import is_uninferred
+from coconet_ir.analysis.verifier import require_distributed
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.layout import MeshOp
 from coconet_ir.schedule.remarks import Refused, Remark, emit, location_of
@@ -93,7 +94,7 @@ def _rewrite_each(
     rewrite: SetRewrite,
 ) -> list[Remark]:
     remarks: list[Remark] = []
-    candidates = functions(module, func)
+    candidates = rewritable(module, func)
     for function in candidates:
         named = by_name(function)
         if not any(find(function, name, named) for name in names):
@@ -122,8 +123,16 @@ def _targets(func: FuncOp, option: str, names: Sequence[str]) -> list[Operation]
     return list(found)
 
 
+def rewritable(module: ModuleOp, func: str | None) -> list[FuncOp]:
+    """The functions of a distributed program, or only the one named `func`. Raises `IRError`."""
+    require_distributed(module)
+    return functions(module, func)
+
+
 def check_ready(func: FuncOp) -> None:
-    """Raise `IRError` for a function that no rewrite takes, one not inferred yet."""
+    """Raise `IRError` for a function that no rewrite takes: one not inferred yet, or below the distributed level."""
+    if isinstance(module := func.parent_op(), ModuleOp):
+        require_distributed(module)
     if is_uninferred(func):
         raise IRError("is not inferred yet: run coconet-infer first (infer() in Python)", func)
 

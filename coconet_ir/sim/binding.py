@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation
 
 from coconet_ir.analysis.dist import Dist, Root
 from coconet_ir.analysis.rules import is_uninferred, rank_of
-from coconet_ir.analysis.verifier import LEVEL
+from coconet_ir.analysis.verifier import require_distributed
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects import coll, nccl
 from coconet_ir.dialects.attributes import dist_of
@@ -133,8 +133,8 @@ def bind_inputs(
     fit its argument or another.
     """
     module = func.parent_op()
-    if isinstance(module, ModuleOp) and (level := module.attributes.get(LEVEL)) is not None:
-        raise IRError(f"is at level {level}: only distributed programs are run as such", func)
+    if isinstance(module, ModuleOp):
+        require_distributed(module)
     if is_uninferred(func):
         raise IRError("is not inferred yet: run coconet-infer first", func)
     arguments = argument_names(func)

@@ -12,7 +12,7 @@ module attributes {coconet.level = "rank"} {
 
 // -----
 
-// expected-error @+1 {{is not the program of one rank: run coconet-lower-to-ranks first}}
+// expected-error @+1 {{is distributed, and coconet-bufferize reads level "rank": run coconet-lower-to-ranks first}}
 module {
   func.func @distributed(%x: tensor<?xf32>) {
     func.return

@@ -21,4 +21,4 @@
 
 // TARGET: error: there is no target 'sm_70': there are sm_80, sm_90a, sm_100a
 
-// TWICE: sgd.mlir:1:1: error: 'builtin.module' op is at level "device": only a distributed program has ranks to lower to
+// TWICE: sgd.mlir:1:1: error: 'builtin.module' op is at level "device", and coconet-lower-to-ranks reads the distributed level: it is lowered further already

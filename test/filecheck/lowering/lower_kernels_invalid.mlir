@@ -1,6 +1,6 @@
 // RUN: coconet-opt %s -p coconet-lower-kernels --split-input-file --verify-diagnostics
 
-// expected-error@below {{is not at the level kernel: run coconet-outline-kernels first}}
+// expected-error@below {{is at level "buffer", and coconet-lower-kernels reads level "kernel": run coconet-outline-kernels first}}
 module attributes {coconet.level = "buffer"} {
 }
 

@@ -350,7 +350,7 @@ def refused(text: str, target: str = "sm_90a") -> str:
 
 
 def test_the_level_and_the_target_are_checked(host: Any) -> None:
-    assert "not at the level kernel" in refused('module attributes {coconet.level = "rank"} {}')
+    assert 'reads level "kernel"' in refused('module attributes {coconet.level = "rank"} {}')
     text = host.kernel_module(kernel("", "f32"))
     assert "there is no target 'sm_70': there are sm_80" in refused(text, "sm_70")
 

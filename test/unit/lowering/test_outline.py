@@ -203,7 +203,7 @@ def test_refusals(outline: Outline, case: str) -> None:
 
 
 def test_another_level_is_refused(outline: Outline) -> None:
-    with pytest.raises(IRError, match="not at the level buffer"):
+    with pytest.raises(IRError, match='reads level "buffer"'):
         outline("module {\n}")
 
 

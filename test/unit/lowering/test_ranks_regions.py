@@ -241,5 +241,5 @@ def test_a_program_of_one_rank_is_lowered_once_and_not_simulated_as_distributed(
     low = lower_text(FUSED)
     with pytest.raises(IRError, match="is at level"):
         LowerToRanksPass().apply(make_context(), low)
-    with pytest.raises(IRError, match="only distributed programs"):
+    with pytest.raises(IRError, match="this takes a distributed program"):
         run(the_function(low, None), {}, {})
