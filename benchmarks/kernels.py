@@ -114,7 +114,7 @@ class Bench:
 
         def run() -> None:
             stream = executable.device.stream(self.torch.cuda.current_stream().cuda_stream)
-            pointer = call.packed(number).pointer
+            pointer = call.packed[number].pointer
             (code,) = driver.cuLaunchKernel(
                 function, *step.grid, *step.block, 0, stream, pointer, 0
             )
@@ -188,7 +188,8 @@ def check(bench: Bench, case: Case) -> None:
     for seed, shape in enumerate(CHECKED):
         arrays = case.draw(shape, seed)
         on_device = {name: to_torch(bench.torch, array) for name, array in arrays.items()}
-        call = executable.prepare(**on_device, **scalars, poison=True)
+        call = executable.prepare(**on_device, **scalars)
+        call.poison()
         call.launch()
         for name, want in case.reference(arrays, scalars).items():
             found = (call.results[0] if name == "out" else call.arguments[name]).numpy()
