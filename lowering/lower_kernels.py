@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import gpu
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, StringAttr, UnitAttr, i32, i64
 from xdsl.dialects.llvm import LLVMArrayType
 from xdsl.dialects.memref import GlobalOp as MemRefGlobalOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -25,6 +25,9 @@ from coconet_ir.lowering.targets import TARGET, find_target
 
 VECTOR_BYTES = 16
 """To how many bytes shared memory is aligned: those of the largest access."""
+
+RESIDENT = 512
+"""Threads for which a multiprocessor must have registers: 128 each. Left alone, ptxas spills a few to run more."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ def _function(op: gpu.FuncOp) -> FuncOp:
     attributes: dict[str, Attribute] = {KERNEL: UnitAttr(), "nvvm.kernel": UnitAttr()}
     if (threads := number_of(op.attributes.get(THREADS))) > 0:
         attributes["nvvm.maxntid"] = array_i32([threads])
+        attributes["nvvm.minctasm"] = IntegerAttr(max(1, RESIDENT // threads), i32)
     marks = [_marks(type) for type in source.arg_types]
     name = op.sym_name.data
     return FuncOp(name, types, body=region, arg_attrs=marks, attributes=attributes)
