@@ -16,6 +16,7 @@ from pathlib import Path
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects as get_upstream_dialects
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.diagnostics import IRError, located
@@ -97,6 +98,16 @@ def check(module: ModuleOp) -> None:
         _check_parents_first(module)
         raise
     verify_program(module)
+
+
+def check_after(one: ModulePass, module: ModuleOp) -> None:
+    """Check what a pass has left. Raises `IRError`, which names the pass."""
+    try:
+        check(module)
+    except IRError as error:
+        raise IRError(
+            f"{error.message} (after pass '{one.name}')", error.op, error.notes
+        ) from error
 
 
 def require_program(module: ModuleOp) -> None:

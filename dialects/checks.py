@@ -15,6 +15,9 @@ from coconet_ir.dialects.elements import (
     reduction_problem,
 )
 
+_ALL = 1 - 2.0**-25
+"""The least number that f32, in which a dropout takes its probability, rounds to 1 (a tie goes to even)."""
+
 
 def require_floats(*values: SSAValue) -> None:
     """Raise `VerifyException` for tensors without arithmetic on floats."""
@@ -40,8 +43,10 @@ def check_precision(
 def check_dropout(input: SSAValue, p: FloatAttr, id: IntegerAttr) -> None:
     """Raise `VerifyException` for elements, a probability or an id that a dropout cannot have."""
     require_floats(input)
-    if not 0 <= p.value.data < 1:
-        raise VerifyException(f"p = {p.value.data} must be at least 0 and below 1")
+    if not 0 <= p.value.data < _ALL:
+        raise VerifyException(
+            f"p = {p.value.data} must be at least 0 and below 1, rounded to f32 too"
+        )
     if not 0 <= id.value.data < 2**32:
         raise VerifyException(f"id = {id.value.data} must be at least 0 and below 2^32")
 

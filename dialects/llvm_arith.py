@@ -44,6 +44,7 @@ from coconet_ir.dialects.llvm_types import (
     Overflow,
     check_word,
     define,
+    fill,
     lane,
     number_of,
 )
@@ -72,7 +73,7 @@ class IntegerBinary(IRDLOperation, abc.ABC):
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($res)"
 
     def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
-        super().__init__(operands=(lhs, rhs), result_types=(SSAValue.get(lhs).type,))
+        fill(self, (lhs, rhs), SSAValue.get(lhs).type)
 
 
 class Wrapping(IntegerBinary, abc.ABC):
@@ -164,11 +165,7 @@ class FloatBinary(IRDLOperation, abc.ABC):
     def __init__(
         self, lhs: SSAValue | Operation, rhs: SSAValue | Operation, flags: FastMathAttr = NO_FLAGS
     ):
-        super().__init__(
-            operands=(lhs, rhs),
-            result_types=(SSAValue.get(lhs).type,),
-            properties={"fastmathFlags": flags},
-        )
+        fill(self, (lhs, rhs), SSAValue.get(lhs).type, {"fastmathFlags": flags})
 
 
 FAddOp = define(FloatBinary, "llvm.fadd", "`llvm.fadd %a, %b : f32`: their sum (PTX `add.rn`).")
@@ -196,11 +193,7 @@ class FloatUnary(IRDLOperation, abc.ABC):
     assembly_format = "$arg attr-dict `:` type($res)"
 
     def __init__(self, arg: SSAValue | Operation, flags: FastMathAttr = NO_FLAGS):
-        super().__init__(
-            operands=(arg,),
-            result_types=(SSAValue.get(arg).type,),
-            properties={"fastmathFlags": flags},
-        )
+        fill(self, (arg,), SSAValue.get(arg).type, {"fastmathFlags": flags})
 
 
 FNegOp = define(FloatUnary, "llvm.fneg", "`llvm.fneg %a : f32`: the sign flipped, of NaN too.")
@@ -254,11 +247,9 @@ class ICmpOp(IRDLOperation):
     assembly_format = "custom<IntegerPredicate>($predicate) $lhs `,` $rhs attr-dict `:` type($lhs)"
 
     def __init__(self, predicate: str, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
-        super().__init__(
-            operands=(lhs, rhs),
-            result_types=(with_element(SSAValue.get(lhs).type, i1),),
-            properties={"predicate": IntegerAttr(INTEGER_PREDICATES.index(predicate), i64)},
-        )
+        number = IntegerAttr(INTEGER_PREDICATES.index(predicate), i64)
+        type = with_element(SSAValue.get(lhs).type, i1)
+        fill(self, (lhs, rhs), type, {"predicate": number})
 
     def verify_(self) -> None:
         check_word(self.predicate, INTEGER_PREDICATES, "predicate")
@@ -291,11 +282,8 @@ class FCmpOp(IRDLOperation):
         flags: FastMathAttr = NO_FLAGS,
     ):
         number = IntegerAttr(FLOAT_PREDICATES.index(predicate), i64)
-        super().__init__(
-            operands=(lhs, rhs),
-            result_types=(with_element(SSAValue.get(lhs).type, i1),),
-            properties={"predicate": number, "fastmathFlags": flags},
-        )
+        type = with_element(SSAValue.get(lhs).type, i1)
+        fill(self, (lhs, rhs), type, {"predicate": number, "fastmathFlags": flags})
 
     def verify_(self) -> None:
         check_word(self.predicate, FLOAT_PREDICATES, "predicate")
@@ -322,7 +310,7 @@ class SelectOp(IRDLOperation):
     def __init__(
         self, cond: SSAValue | Operation, lhs: SSAValue | Operation, rhs: SSAValue | Operation
     ):
-        super().__init__(operands=(cond, lhs, rhs), result_types=(SSAValue.get(lhs).type,))
+        fill(self, (cond, lhs, rhs), SSAValue.get(lhs).type)
 
     def verify_(self) -> None:
         cond, result = self.cond.type, self.res.type

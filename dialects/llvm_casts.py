@@ -26,6 +26,7 @@ from coconet_ir.dialects.llvm_types import (
     INTEGER,
     Overflow,
     define,
+    fill,
     lane,
     vector_lanes,
 )
@@ -42,7 +43,7 @@ class Cast(IRDLOperation, abc.ABC):
     assembly_format = "$arg attr-dict `:` type($arg) `to` type($res)"
 
     def __init__(self, arg: SSAValue | Operation, result_type: Attribute):
-        super().__init__(operands=(arg,), result_types=(result_type,))
+        fill(self, (arg,), result_type)
 
     def verify_(self) -> None:
         source, target = self.arg.type, self.res.type

@@ -27,7 +27,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from coconet_ir.dialects.llvm_arith import NO_FLAGS, FloatBinary, FloatUnary, IntegerBinary
-from coconet_ir.dialects.llvm_types import FLOAT, INTEGER, WithBool, define, with_bool
+from coconet_ir.dialects.llvm_types import FLOAT, INTEGER, WithBool, define, fill, with_bool
 
 _CALL = "`(` operands `)` attr-dict `:` functional-type(operands, results)"
 
@@ -76,11 +76,7 @@ class FloatFunction3(IRDLOperation, abc.ABC):
         c: SSAValue | Operation,
         flags: FastMathAttr = NO_FLAGS,
     ):
-        super().__init__(
-            operands=(a, b, c),
-            result_types=(SSAValue.get(a).type,),
-            properties={"fastmathFlags": flags},
-        )
+        fill(self, (a, b, c), SSAValue.get(a).type, {"fastmathFlags": flags})
 
 
 def _float(name: str, doc: str) -> type[FloatFunction]:

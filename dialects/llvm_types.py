@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import ClassVar, cast
@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
-from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     AttrConstraint,
     InferenceContext,
@@ -62,6 +62,20 @@ def define(base: type[_OpT], name: str, doc: str) -> type[_OpT]:
     fields = {"name": name, "__doc__": doc, "__module__": base.__module__}
     made = type(base)(f"{title}Op", (base,), fields)
     return irdl_op_definition(cast(type[_OpT], made))
+
+
+def fill(
+    op: Operation,
+    operands: Iterable[SSAValue | Operation],
+    result: Attribute,
+    properties: Mapping[str, Attribute] | None = None,
+) -> None:
+    """Construct an operation of single operands and one result.
+
+    IRDL's constructor does so too, in three times the time: it looks for groups of operands.
+    """
+    values = [SSAValue.get(operand) for operand in operands]
+    Operation.__init__(op, operands=values, result_types=(result,), properties=properties or {})
 
 
 def address_space(type: LLVMPointerType) -> int:

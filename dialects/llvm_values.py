@@ -47,6 +47,7 @@ from coconet_ir.dialects.llvm_types import (
     array_numbers,
     define,
     element_at,
+    fill,
     is_integer,
     lane,
     parse_numbers,
@@ -68,7 +69,7 @@ class ConstantOp(IRDLOperation):
     assembly_format = "`(` $value `)` attr-dict `:` type($res)"
 
     def __init__(self, value: Attribute, type: Attribute):
-        super().__init__(properties={"value": value}, result_types=(type,))
+        fill(self, (), type, {"value": value})
 
     def verify_(self) -> None:
         check_initial(self.value, self.res.type)

@@ -37,6 +37,12 @@ def get_lower_kernels() -> type[ModulePass]:
     return LowerKernelsPass
 
 
+def get_lower() -> type[ModulePass]:
+    from coconet_ir.lowering.lower import LowerPass
+
+    return LowerPass
+
+
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Every pass by its name."""
     return {
@@ -45,4 +51,5 @@ def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:
         "coconet-bufferize": get_bufferize,
         "coconet-outline-kernels": get_outline_kernels,
         "coconet-lower-kernels": get_lower_kernels,
+        "coconet-lower": get_lower,
     }

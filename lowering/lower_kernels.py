@@ -26,9 +26,6 @@ from coconet_ir.lowering.targets import TARGET, find_target
 VECTOR_BYTES = 16
 """To how many bytes shared memory is aligned: those of the largest access."""
 
-RESIDENT = 512
-"""Threads for which a multiprocessor must have registers: 128 each. Left alone, ptxas spills a few to run more."""
-
 
 @dataclass(frozen=True)
 class LowerKernelsPass(ModulePass):
@@ -41,15 +38,17 @@ class LowerKernelsPass(ModulePass):
 
     target: str = field(default="sm_90a", metadata={"help": "the device, as ptxas names it"})
 
+    def __post_init__(self) -> None:
+        find_target(self.target)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = find_target(self.target)
         if op.attributes.get(LEVEL) != StringAttr("kernel"):
             raise IRError("is not at the level kernel: run coconet-outline-kernels first", op)
         for inner in op.ops:
             if isinstance(inner, gpu.ModuleOp):
                 for one in list(inner.body.block.ops):
                     _replace(one, _lowered(one))
-                inner.attributes[TARGET] = StringAttr(target.name)
+                inner.attributes[TARGET] = StringAttr(self.target)
         op.attributes[LEVEL] = StringAttr("device")
 
 
@@ -99,7 +98,8 @@ def _function(op: gpu.FuncOp) -> FuncOp:
     attributes: dict[str, Attribute] = {KERNEL: UnitAttr(), "nvvm.kernel": UnitAttr()}
     if (threads := number_of(op.attributes.get(THREADS))) > 0:
         attributes["nvvm.maxntid"] = array_i32([threads])
-        attributes["nvvm.minctasm"] = IntegerAttr(max(1, RESIDENT // threads), i32)
+        # Else ptxas aims at an occupancy of its own choice, for which it spills registers.
+        attributes["nvvm.minctasm"] = IntegerAttr(1, i32)
     marks = [_marks(type) for type in source.arg_types]
     name = op.sym_name.data
     return FuncOp(name, types, body=region, arg_attrs=marks, attributes=attributes)

@@ -33,6 +33,12 @@ class CompilerFailed(Exception):
     """LLVM made no PTX; the message says why."""
 
 
+def start() -> None:
+    """Start the process that compiles: it is ready when there is something to compile, as it starts meanwhile."""
+    with _lock:
+        _running()
+
+
 def compile_ptx(container: Operation, target: Target) -> str:
     """The PTX of the kernels in a module. Raises `IRError`."""
     try:
@@ -117,6 +123,7 @@ class _Worker:
             return None
         except BaseException:  # what interrupts an exchange leaves half a message
             process.kill()
+            process.wait()
             raise
 
     @property
@@ -125,12 +132,13 @@ class _Worker:
         return self.owner == os.getpid() and self._process.poll() is None  # a fork has its pipes
 
     def close(self) -> None:
-        """Let the process end."""
+        """End the process, whatever it is doing."""
         for stream in (self._process.stdin, self._process.stdout, self._errors):
             if stream is not None:
                 with suppress(OSError):
                     stream.close()
         if self.owner == os.getpid():
+            self._process.kill()
             self._process.wait()
         else:
             self._process.returncode = 0  # the parent's child: not ours to wait for

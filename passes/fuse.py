@@ -13,7 +13,8 @@ from xdsl.passes import ModulePass
 
 from coconet_ir.analysis.bytes import CollectiveOp
 from coconet_ir.analysis.dependences import Dependences
-from coconet_ir.analysis.fusion import check_fused, is_elementwise
+from coconet_ir.analysis.fusion import check_fused
+from coconet_ir.analysis.in_place import is_elementwise
 from coconet_ir.analysis.rules import rule_of
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import axes_text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import StringAttr
@@ -10,7 +11,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.tensor import SplatOp
 from xdsl.ir import Attribute, Block, Operation, Region
 
-from coconet_ir.analysis.dependences import Dependences
 from coconet_ir.analysis.memory import VIEWS
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import as_tensor
@@ -18,6 +18,9 @@ from coconet_ir.dialects.comp import BroadcastOp
 from coconet_ir.dialects.regions import RegionOp, YieldOp
 from coconet_ir.schedule.remarks import Reason, Refused
 from coconet_ir.schedule.selection import NAME, Names, as_value_name, called, is_rewritten, label_of
+
+if TYPE_CHECKING:  # what is lowered has no graph of dependences, and starts without networkx
+    from coconet_ir.analysis.dependences import Dependences
 
 
 def is_free(op: Operation) -> bool:

@@ -70,6 +70,14 @@ def check_flags(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
             parser.error(f"argument {one}: not allowed with argument {other}")
 
 
+def prepare(options: argparse.Namespace) -> None:
+    """Start what takes its time to start, while the program is read and lowered."""
+    if options.translate == "ptx":
+        from coconet_ir.lowering.ptx import start
+
+        start()
+
+
 def printed(ctx: Context, module: ModuleOp, options: argparse.Namespace) -> str | None:
     """What a flag asks for, or None where the program itself is to be printed. Raises `IRError`."""
     for flag, make in _PRINTED.items():

@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 from coconet_ir.diagnostics import Diagnostic, IRError, Position, diagnose, internal_error, render
 from coconet_ir.files import give_up_output, output_file, require_output
 from coconet_ir.frontend import (
-    check,
+    check_after,
     load_python,
     make_context,
     parse_program,
@@ -157,6 +157,7 @@ def _run(options: argparse.Namespace) -> int:
         load_python(path)
     text = read_source(options.input)
     name = source_name(options.input)
+    instead.prepare(options)
     times = _Times()
     failed = False
     outputs: list[str] = []
@@ -209,7 +210,7 @@ def _process(
                 with times.stage(one.name):
                     one.apply(ctx, module)
                 with times.stage("verify"):
-                    _check_after(one, module)
+                    check_after(one, module)
                 if options.print_between_passes and i + 1 < len(passes):
                     print(f"// after {one}", _text(module, options), sep="\n", file=sys.stderr)
             with times.stage("translate" if options.translate else "print"):
@@ -220,15 +221,6 @@ def _process(
         except Exception as error:
             errors = diagnose(error, module) or [internal_error(error)]
             return _Result(None, errors, remarks)
-
-
-def _check_after(one: ModulePass, module: ModuleOp) -> None:
-    try:
-        check(module)
-    except IRError as error:
-        raise IRError(
-            f"{error.message} (after pass '{one.name}')", error.op, error.notes
-        ) from error
 
 
 def _text(module: ModuleOp, options: argparse.Namespace) -> str:

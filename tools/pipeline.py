@@ -16,6 +16,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, ParseError
 from xdsl.utils.hints import isa
 
 from coconet_ir.diagnostics import IRError
+from coconet_ir.lowering.lower import stages
 from coconet_ir.schedule import MAX_NUMBER
 
 Passes: TypeAlias = Mapping[str, Callable[[], type[ModulePass]]]
@@ -58,7 +59,7 @@ def available_passes() -> Passes:
 
 
 def parse_passes(spec: str, available: Passes) -> tuple[ModulePass, ...]:
-    """The passes that `spec` names, with their options.
+    """The passes that `spec` names, with their options; for a pass that stands for others, these.
 
     Raises `IRError`, with what exists, for what is no pipeline, an unknown pass or option, a missing
     option, and a value of the wrong type.
@@ -72,7 +73,8 @@ def parse_passes(spec: str, available: Passes) -> tuple[ModulePass, ...]:
     except ValueError as error:  # a number that Python refuses to convert
         raise IRError(f"pipeline '{spec[:80]}': {error}") from None
     _check_options_once(spec)
-    return tuple(_make_pass(one, available) for one in specs)
+    passes = [_make_pass(one, available) for one in specs]
+    return tuple(stage for one in passes for stage in stages(one))
 
 
 def _check_options_once(spec: str) -> None:

@@ -6,10 +6,18 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from math import isinf
 from typing import TYPE_CHECKING, Any, TextIO
 
-from coconet_ir.diagnostics import Diagnostic, IRError, diagnose, internal_error, render
+from coconet_ir.diagnostics import (
+    Diagnostic,
+    IRError,
+    Unavailable,
+    diagnose,
+    internal_error,
+    render,
+)
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.files import give_up_output, require_output
 from coconet_ir.frontend import (
@@ -30,12 +38,14 @@ if TYPE_CHECKING:
     from coconet_ir.sim.executor import Outcome
     from coconet_ir.sim.mpi import Session
 
+    Executor = Callable[[FuncOp, Mapping[str, int], Mapping[str, Input]], Outcome]
+
 _PATIENCE = 1.0
 """Seconds without a progress bar."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the tool; returns 0 for success, 1 for an error or outputs that differ, 2 for wrong usage."""
+    """Run the tool; returns 0 for success, 1 for an error or outputs that differ, 2 for wrong usage or no device."""
     try:
         options = _arguments(args)
     except SystemExit as stop:  # --help and usage errors, already printed
@@ -65,7 +75,7 @@ def main(args: Sequence[str] | None = None) -> int:
         if session is not None:
             session.fail(message)
         print(message, file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, Unavailable) else 1
 
 
 class _Once(argparse.Action):
@@ -91,20 +101,24 @@ def _arguments(args: Sequence[str] | None) -> argparse.Namespace:
     schedules = (reference.partition(":")[0] for reference in options.schedule)
     if [options.program, options.compare, *schedules].count("-") > 1:
         parser.error("only one of the programs and schedules can be standard input")
+    if options.backend == "cuda" and options.exact:
+        parser.error("--exact is for simulated ranks: a device computes in the program's own types")
+    if options.backend != "cuda" and options.against is not None:
+        parser.error("--against compares a run on a device: it needs --backend cuda")
     return options
 
 
 def _argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="coconet-run",
-        description="Run a distributed program on simulated ranks.",
-        epilog="exit status: 0 success, 1 an error or outputs that differ, 2 wrong usage",
+        description="Run a distributed program on simulated ranks, or on one GPU.",
+        epilog="exit status: 0 success, 1 an error or outputs that differ, 2 wrong usage, or no GPU to run on",
         allow_abbrev=False,
     )
     add = parser.add_argument
     add("program", metavar="PROG.mlir", help="the program; - is standard input")
-    add("--backend", choices=("sim", "mpi"), default="sim", help="sim: all ranks in this process; "
-        "mpi: one rank a process, started by mpirun")  # fmt: skip
+    add("--backend", choices=("sim", "mpi", "cuda"), default="sim", help="sim: all ranks in this process; "
+        "mpi: one rank a process, started by mpirun; cuda: one rank, compiled, on a GPU")  # fmt: skip
     add("--func", metavar="NAME", help="the function, if the module has several")
     add("--schedule", action="append", default=[], metavar="FILE[:NAME]",
         help="apply a schedule to the program first, but not to that of --compare")  # fmt: skip
@@ -120,6 +134,8 @@ def _argument_parser() -> argparse.ArgumentParser:
         metavar="B.mlir",
         help="also run B.mlir on the same inputs: exit 1 if it differs",
     )
+    add("--against", choices=("sim",), help="with --backend cuda, also run the program on a simulated rank: exit 1 "
+        "if it differs by more than rounding")  # fmt: skip
     add("--exact", action="store_true", help="compute in f64 everywhere; --compare allows 1e-12")
     add("--load", action="append", default=[], metavar="FILE.py", help="declares custom operations")
     add("--version", action="version", version="coconet-run 0.1.0")
@@ -183,31 +199,61 @@ def _run(options: argparse.Namespace, session: Session | None) -> int:
     from coconet_ir.sim.binding import bind_mesh
     from coconet_ir.sim.inputs import generate, load, save
 
+    execute = _executor(options, session)
     for path in options.load:
         load_python(path)
     func = _load(options.program, options.func, options.schedule)
-    other = None if options.compare is None else _load(options.compare, options.func)
-    mesh: dict[str, int] = options.mesh
-    if session is not None and not mesh:
-        declared = bind_mesh(func, {})
-        if len(declared.axes) == 1:  # as many ranks as processes
-            mesh = {declared.axes[0]: session.size}
+    compared: str | None = options.compare
+    other = None if compared is None else _load(compared, options.func)
+    mesh = _find_mesh(func, options, session)
     given = {} if options.inputs is None else load(options.inputs)
     _check_scalars(func, options.set)
     values = generate(
         func, bind_mesh(func, mesh), {**given, **options.set}, options.shape, options.seed
     )
-    outcome = _execute(func, mesh, values, options.exact, session)
-    second = None if other is None else _execute(other, mesh, values, options.exact, session)
+    outcome = execute(func, mesh, values)
+    others: list[tuple[str, Outcome]] = []
+    if compared is not None and other is not None:
+        others.append((source_name(compared), execute(other, mesh, values)))
+    if options.against is not None:
+        others.append(("a simulated rank", _simulate(func, mesh, values)))
     if session is not None and session.rank:
         return 0
     if options.outputs is not None:
         save(options.outputs, {name: out.array for name, out in outcome.outputs.items()})
     title = " + ".join(map(source_name, (options.program, *options.schedule)))
     print(_outputs(title, func, outcome))
-    if second is None:
-        return 0
-    return _compare(options, outcome, second)
+    verdicts = [_compare(options, outcome, name, second) for name, second in others]
+    return 0 if all(verdicts) else 1
+
+
+def _executor(options: argparse.Namespace, session: Session | None) -> Executor:
+    """What runs a function. Raises `Unavailable`."""
+    if options.backend != "cuda":
+        return partial(_simulate, exact=options.exact, session=session)
+    from coconet_ir.runtime.cuda import find_driver
+    from coconet_ir.runtime.run import run
+
+    find_driver()  # without one all else is in vain
+    return run
+
+
+def _find_mesh(
+    func: FuncOp, options: argparse.Namespace, session: Session | None
+) -> Mapping[str, int]:
+    """The sizes of axes that are not the program's own. Raises `IRError` for more ranks than there can be."""
+    from coconet_ir.sim.binding import bind_mesh
+
+    mesh: dict[str, int] = options.mesh
+    if session is not None and not mesh:
+        declared = bind_mesh(func, {})
+        if len(declared.axes) == 1:  # as many ranks as processes
+            return {declared.axes[0]: session.size}
+    if options.backend == "cuda":
+        from coconet_ir.runtime.entry import one_rank
+
+        one_rank(func, mesh)
+    return mesh
 
 
 def _check_scalars(func: FuncOp, names: Iterable[str]) -> None:
@@ -254,12 +300,12 @@ def _schedule(module: ModuleOp, references: Sequence[str]) -> None:
             one.apply(ctx, module)
 
 
-def _execute(
+def _simulate(
     func: FuncOp,
     mesh: Mapping[str, int],
     inputs: Mapping[str, Input],
-    exact: bool,
-    session: Session | None,
+    exact: bool = False,
+    session: Session | None = None,
 ) -> Outcome:
     from coconet_ir.sim.executor import run
 
@@ -326,26 +372,34 @@ def _outputs(title: str, func: FuncOp, outcome: Outcome) -> str:
     return f"{title}\n{_table(rows)}" if outcome.outputs else f"{title}: no outputs"
 
 
-def _compare(options: argparse.Namespace, first: Outcome, second: Outcome) -> int:
-    from coconet_ir.sim.compare import EXACT_TOLERANCE, compare
+def _compare(options: argparse.Namespace, first: Outcome, name: str, second: Outcome) -> bool:
+    """Show how two runs differ; whether they are the same, as far as the options ask for it."""
+    from coconet_ir.sim.compare import EXACT_TOLERANCE, compare, rounding
 
-    tolerance = EXACT_TOLERANCE if options.exact else None
-    differences = compare(first, second)
     rows = [["output", "bits", "max abs error", "relative", "verdict"]]
-    for d in differences:
-        verdict = "same" if d.within(tolerance) else (d.problem or "DIFFERS")
+    same = True
+    for d in compare(first, second):
+        tolerance = EXACT_TOLERANCE if options.exact else None
+        if options.backend == "cuda" and d.problem is None:
+            tolerance = rounding(first.outputs[d.name].array.dtype)
+        same &= (within := d.within(tolerance))
+        verdict = "same" if within else (d.problem or "DIFFERS")
         bits = "equal" if d.equal else "differ"
         rows.append([d.name, bits, f"{d.absolute:.3g}", f"{d.relative:.3g}", verdict])
-    print(f"\ncompared with {source_name(options.compare)}\n{_table(rows)}")
-    if all(d.within(tolerance) for d in differences):
-        return 0
-    if options.exact:
-        print(
-            f"outputs differ by more than {tolerance} of their largest magnitude", file=sys.stderr
+    print(f"\ncompared with {name}\n{_table(rows)}")
+    if not same:
+        reasons = {
+            "exact": f"by more than {EXACT_TOLERANCE} of their largest magnitude",
+            "cuda": "by more than the rounding of their type",
+        }
+        why = reasons.get("exact" if options.exact else options.backend)
+        hint = (
+            f"outputs differ {why}"
+            if why
+            else "outputs differ; --exact tells rounding from a wrong result"
         )
-    else:
-        print("outputs differ; --exact tells rounding from a wrong result", file=sys.stderr)
-    return 1
+        print(hint, file=sys.stderr)
+    return same
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

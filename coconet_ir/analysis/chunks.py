@@ -16,8 +16,8 @@ from math import lcm
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from coconet_ir.analysis.bytes import CollectiveOp
-from coconet_ir.analysis.fusion import is_elementwise, is_part_of, moved_on_the_way, source
-from coconet_ir.analysis.memory import data_uses, reads
+from coconet_ir.analysis.in_place import is_elementwise, is_part_of, moved_on_the_way
+from coconet_ir.analysis.memory import data_uses, reads, source
 from coconet_ir.analysis.notation import Reduction, Rule, Whole
 from coconet_ir.analysis.rules import rank_of, rule_of
 from coconet_ir.diagnostics import IRError

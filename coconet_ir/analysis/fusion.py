@@ -7,17 +7,16 @@ values between. Nobody else runs in between, so what it overwrites must not be r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from coconet_ir.analysis.bytes import CollectiveOp
-from coconet_ir.analysis.dist import Cut
-from coconet_ir.analysis.memory import VIEWS, data_uses
-from coconet_ir.analysis.rules import rank_of, rule_of
-from coconet_ir.dialects.attributes import axes_text, dist_of
+from coconet_ir.analysis.in_place import Members, check_in_place, ranks_meet
+from coconet_ir.analysis.memory import data_uses, source
+from coconet_ir.analysis.rules import rule_of
+from coconet_ir.dialects.attributes import axes_text
 from coconet_ir.dialects.coll import (
     AllGatherOp,
     AllReduceOp,
@@ -27,20 +26,10 @@ from coconet_ir.dialects.coll import (
     ReduceOp,
     ReduceScatterOp,
 )
-from coconet_ir.dialects.comp import (
-    Conv2dOp,
-    MatmulOp,
-    ReductionOp,
-    ScaleOp,
-    SegmentReduceOp,
-    UpdateOp,
-)
-from coconet_ir.dialects.layout import RelaxOp, SliceOp
+from coconet_ir.dialects.comp import Conv2dOp, MatmulOp, UpdateOp
 from coconet_ir.dialects.regions import RegionOp
 from coconet_ir.schedule.remarks import Reason, Refused
 from coconet_ir.schedule.selection import label_of
-
-Members: TypeAlias = Collection[Operation]
 
 
 def check_fused(ops: Sequence[Operation]) -> None:
@@ -53,7 +42,7 @@ def check_fused(ops: Sequence[Operation]) -> None:
     _check_places(collectives, inside)
     for op in ops:
         if isinstance(op, UpdateOp):
-            _check_in_place(op, inside)
+            check_in_place(op, inside)
 
 
 def _check_member(op: Operation) -> None:
@@ -96,7 +85,7 @@ def _check_places(collectives: Sequence[CollectiveOp], inside: Members) -> None:
     ends: list[CollectiveOp] = []
     for op in collectives:
         first, last = source(op.input) not in inside, not _is_read(op.output, inside)
-        if isinstance(op, AllReduceOp) and (_is_small(op) or _is_reduced(op.input, inside)):
+        if isinstance(op, AllReduceOp) and ranks_meet(op, inside):
             continue
         if isinstance(op, AllReduceOp | ReduceScatterOp) and first:
             begins.append(op)
@@ -143,18 +132,6 @@ def _misplaced(op: CollectiveOp) -> Refused:
     return Refused(Reason.COLLECTIVE_ORDER, f"'{label_of(op)}' {why}")
 
 
-def source(value: SSAValue) -> Operation | None:
-    """The operation that computes what a value is a view of, or is stored by an update; None for an argument."""
-    while isinstance(value, OpResult):
-        if isinstance(value.op, UpdateOp):
-            value = value.op.value
-        elif isinstance(value.op, VIEWS):
-            value = value.op.operands[0]
-        else:
-            return value.op
-    return None
-
-
 def _is_read(value: SSAValue, inside: Members) -> bool:
     """Whether a member computes with the data of a value, not only stores it; also with what the update gives."""
     return any(
@@ -162,159 +139,3 @@ def _is_read(value: SSAValue, inside: Members) -> bool:
         for op, _ in data_uses(value)
         if op in inside
     )
-
-
-def _is_small(op: AllReduceOp) -> bool:
-    return rank_of(op.input.type) == 0 or isinstance(source(op.input), SegmentReduceOp)
-
-
-def _is_reduced(value: SSAValue, inside: Members) -> bool:
-    """Whether a value is, but for scaling and views, the result of a reduction among the members."""
-    op = source(value)
-    while op in inside and isinstance(op, ScaleOp):
-        op = source(op.operands[0])
-    return op in inside and isinstance(op, ReductionOp | SegmentReduceOp)
-
-
-def _check_in_place(update: UpdateOp, inside: Members) -> None:
-    """Raise `Refused` when a member might read the target of an update after it has been overwritten."""
-    owned = _owned(update, inside)
-
-    def meets(op: Operation) -> bool:
-        """Whether an operation is over only when every read that it can come from is.
-
-        All ranks meet at an all_reduce of a small or reduced value. If the rank alone stores into its memory, a
-        reduction to one number, or to one a segment, will do, which is there when all its threads are done.
-        """
-        if isinstance(op, AllReduceOp):
-            return _is_small(op) or _is_reduced(op.input, inside)
-        alone = owned == dist_of(update.target.type).cuts
-        whole = bool(op.results) and all(rank_of(r.type) == 0 for r in op.results)
-        return alone and (whole or isinstance(op, SegmentReduceOp))
-
-    for reader, index in data_uses(update.target):
-        if reader not in inside:
-            continue
-        if not _reads_own(update, reader, index, owned):
-            if _waits_for_all_reads(reader, update, inside, meets):
-                continue
-            raise _overtaken(update, reader)
-        if (moves := moved_on_the_way(reader, update, inside, meets)) is not None:
-            raise _overtaken(update, moves)
-
-
-def _overtaken(update: UpdateOp, reader: Operation) -> Refused:
-    return Refused(
-        Reason.IN_PLACE,
-        f"'{label_of(update)}' stores into an argument that '{label_of(reader)}' reads other than element by "
-        "element on the slice that a rank owns: another rank or thread may have overwritten it by then; let "
-        "it run before, outside",
-    )
-
-
-def _owned(update: UpdateOp, inside: Members) -> tuple[Cut, ...] | None:
-    """The cuts of the part of the target that a rank stores itself; None if peers may store into any of it."""
-    stored = source(update.value)
-    if not isinstance(stored, CollectiveOp) or stored not in inside:
-        return dist_of(update.target.type).cuts
-    if isinstance(stored, ReduceScatterOp):
-        return dist_of(update.target.type).cuts
-    if isinstance(stored, AllGatherOp) and stored.output is update.value:
-        return dist_of(stored.input.type).cuts
-    return None
-
-
-def is_part_of(value: SSAValue, target: SSAValue) -> bool:
-    """Whether a value is elements of the target, each at its own place; a region may have handed it on."""
-    while isinstance(value, OpResult):
-        if isinstance(value.op, SliceOp | RelaxOp):
-            value = value.op.input
-        elif isinstance(value.op, RegionOp):
-            value = value.op.yielded[value.index]
-        else:
-            break
-    return value is target
-
-
-def _reads_own(
-    update: UpdateOp, reader: Operation, index: int, owned: tuple[Cut, ...] | None
-) -> bool:
-    """Whether a reader works element by element on what the same rank stores."""
-    own = (
-        is_part_of(reader.operands[index], update.target)
-        and dist_of(reader.operands[index].type).cuts == owned
-    )
-    return own and is_elementwise(reader, index)
-
-
-def is_elementwise(op: Operation, index: int) -> bool:
-    """Whether each element of every result needs only the same element of operand `index`."""
-    rule = rule_of(op)
-    if rule is None or rule.transition is not None:
-        return False
-    shape = rule.operands[index]
-    plain = shape is not None and all(len(names) == 1 for names in shape)
-    names = [names[0] for names in shape or ()]
-    parallel = len(set(names)) == len(names) and not any(name in rule.role for name in names)
-    return (
-        plain
-        and parallel
-        and bool(rule.results)
-        and all(result == shape for result in rule.results)
-    )
-
-
-def moved_on_the_way(
-    reader: Operation,
-    update: UpdateOp,
-    inside: Members,
-    meets: Callable[[Operation], bool] = lambda op: False,
-) -> Operation | None:
-    """A member that brings what a reader makes of one element of the target to the store of another, or None.
-
-    Where all have met (`meets`) every element has been read.
-    """
-    pending, seen = [reader], {reader}
-    while pending:
-        for result in pending.pop().results:
-            for use in result.uses:
-                op = use.operation
-                if op not in inside or op in seen or op is update or meets(op):
-                    continue
-                if not (
-                    is_elementwise(op, use.index)
-                    or isinstance(op, UpdateOp | RelaxOp | AllGatherOp)
-                ):
-                    if update in _reached(op, inside, meets):
-                        return op
-                    continue
-                seen.add(op)
-                pending.append(op)
-    return None
-
-
-def _waits_for_all_reads(
-    reader: Operation, update: UpdateOp, inside: Members, meets: Callable[[Operation], bool]
-) -> bool:
-    """Whether what a reader makes reaches the update, and only where every read it can come from is over."""
-    past = _reached(reader, inside, lambda op: False)
-    return update in past and update not in _reached(reader, inside, meets)
-
-
-def _reached(
-    start: Operation, inside: Members, stops: Callable[[Operation], bool]
-) -> set[Operation]:
-    """The members that wait for `start`, itself included, but not beyond those at which it stops."""
-    reached: set[Operation] = {start}
-    pending = [start]
-    while pending:
-        op = pending.pop()
-        if stops(op):
-            continue
-        for result in op.results:
-            for use in result.uses:
-                reader = use.operation
-                if reader in inside and reader not in reached:
-                    reached.add(reader)
-                    pending.append(reader)
-    return reached

@@ -37,16 +37,30 @@ def is_updated(value: SSAValue) -> bool:
     return any(is_target(use.operation, use.index) for use in memory_of(value).uses)
 
 
-def reads(value: SSAValue) -> Iterator[tuple[Operation, int]]:
-    """The uses that read the data of a value: operation and index of the operand.
+def is_read(op: Operation, index: int) -> bool:
+    """Whether an operation reads the data of an operand.
 
-    `tensor.dim` and other uses of the shape alone do not read, nor does an update its target.
+    `tensor.dim` and others that need the shape alone do not, nor does an update read its target.
     """
-    for use in value.uses:
-        op, index = use.operation, use.index
-        rule = rule_of(op)
-        if not (is_target(op, index) or (rule is not None and index in rule.shape_only)):
-            yield op, index
+    rule = rule_of(op)
+    return not (is_target(op, index) or (rule is not None and index in rule.shape_only))
+
+
+def reads(value: SSAValue) -> Iterator[tuple[Operation, int]]:
+    """The uses that read the data of a value: operation and index of the operand."""
+    return ((use.operation, use.index) for use in value.uses if is_read(use.operation, use.index))
+
+
+def source(value: SSAValue) -> Operation | None:
+    """The operation that computes what a value is a view of, or is stored by an update; None for an argument."""
+    while isinstance(value, OpResult):
+        if isinstance(value.op, UpdateOp):
+            value = value.op.value
+        elif isinstance(value.op, VIEWS):
+            value = value.op.operands[0]
+        else:
+            return value.op
+    return None
 
 
 def data_uses(target: SSAValue) -> Iterator[tuple[Operation, int]]:

@@ -139,8 +139,9 @@ def unknown_axis(module: ModuleOp) -> IRError | None:
     except VerifyException:
         return None
     layouts = _Layouts(meshes[0] if len(meshes) == 1 else None)
+    programs = (op for op in module.ops if op.name != "gpu.module")  # kernels name no axes
     try:
-        for op in module.walk():
+        for op in (op for program in programs for op in program.walk()):
             values = (
                 *op.results,
                 *(arg for region in op.regions for b in region.blocks for arg in b.args),

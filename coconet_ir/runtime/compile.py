@@ -9,12 +9,8 @@ from xdsl.dialects import gpu
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from coconet_ir.frontend import check, make_context
-from coconet_ir.lowering.bufferize import BufferizePass
-from coconet_ir.lowering.form_kernels import FormKernelsPass
-from coconet_ir.lowering.lower_kernels import LowerKernelsPass
-from coconet_ir.lowering.outline import OutlineKernelsPass
-from coconet_ir.lowering.ranks import LowerToRanksPass
+from coconet_ir.frontend import make_context
+from coconet_ir.lowering.lower import LowerPass
 from coconet_ir.lowering.targets import find_target, translate
 from coconet_ir.runtime import cache
 from coconet_ir.runtime.plan import Plan
@@ -58,8 +54,7 @@ def compile_function(func: FuncOp, target: str, *, use_cache: bool = True) -> Co
     held = cache.read(key) if use_cache else None
     if held is None:
         lowered = module.clone()
-        _lower(lowered, target)
-        check(lowered)
+        LowerPass(target).apply(make_context(), lowered)
         Plan(
             the_function(module, None), the_function(lowered, None)
         )  # it may refuse: before LLVM takes its time
@@ -81,19 +76,6 @@ def _alone(func: FuncOp) -> ModuleOp:
             op.detach()
             op.erase()
     return found
-
-
-def _lower(module: ModuleOp, target: str) -> None:
-    """Lower a program to the level `device`."""
-    ctx = make_context()
-    for one in (
-        LowerToRanksPass(),
-        FormKernelsPass(),
-        BufferizePass(),
-        OutlineKernelsPass(),
-        LowerKernelsPass(target),
-    ):
-        one.apply(ctx, module)
 
 
 def _take_kernels(module: ModuleOp) -> str:

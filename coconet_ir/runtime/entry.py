@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.tensor import SplatOp
 from xdsl.dialects.utils import AbstractYieldOperation
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from coconet_ir.analysis.rules import rank_of
 from coconet_ir.analysis.verifier import the_mesh
@@ -32,6 +32,19 @@ from coconet_ir.sim.sizes import Sizes
 _NUMBERS = Numbers()
 
 
+def one_rank(func: FuncOp, given: Mapping[str, int]) -> Mesh:
+    """The mesh of a function with the sizes in `given` in place of its own. Raises `IRError` unless it has one rank."""
+    mesh = bind_mesh(func, given)
+    if mesh.ranks != 1:
+        axes = ",".join(f"{axis}=1" for axis in mesh.axes)
+        raise IRError(
+            f"runs on {mesh.ranks} ranks ({mesh}), but collectives of several ranks are not executed on devices yet: "
+            f"--mesh {axes} makes it one",
+            func,
+        )
+    return mesh
+
+
 class Entry:
     """The arguments of a function of the distributed level, and what their sizes decide."""
 
@@ -42,9 +55,10 @@ class Entry:
             n: arg for n, arg in self.arguments.items() if rank_of(arg.type) is not None
         }
         self.scalars = {n: a for n, a in self.arguments.items() if n not in self.tensors}
-        targets = {op.target for op in func.walk() if isinstance(op, UpdateOp)}
-        self.updated = tuple(name for name, arg in self.tensors.items() if arg in targets)
-        """The tensors that the function stores into."""
+        names = {arg: name for name, arg in self.arguments.items()}
+        targets = [op.target for op in func.walk() if isinstance(op, UpdateOp)]
+        self.updated = tuple(names[arg] for arg in targets if isinstance(arg, BlockArgument))
+        """The tensors that the function stores into, in the order in which it does."""
         self._needed = _decide_sizes(func)
         self.sizing = frozenset(name for name, arg in self.scalars.items() if arg in self._needed)
         """The scalars on which sizes depend, and which elements are extracted."""
@@ -55,18 +69,6 @@ class Entry:
         module = self.func.parent_op()
         declared = the_mesh(module) if isinstance(module, ModuleOp) else None
         return bind_mesh(self.func, {} if declared is None else dict.fromkeys(declared.shape, 1))
-
-    def one_rank(self, given: Mapping[str, int]) -> Mesh:
-        """The mesh with the sizes in `given` in place of the program's. Raises `IRError` unless it has one rank."""
-        mesh = bind_mesh(self.func, given)
-        if mesh.ranks != 1:
-            axes = ",".join(f"{axis}=1" for axis in mesh.axes)
-            raise IRError(
-                f"runs on {mesh.ranks} ranks ({mesh}), but collectives of several ranks are not executed on devices "
-                f"yet: --mesh {axes} makes it one",
-                self.func,
-            )
-        return mesh
 
     def convert(self, name: str, given: Input) -> Array:
         """A scalar in its element type, as the simulator takes it. Raises `IRError`."""

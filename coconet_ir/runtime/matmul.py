@@ -34,7 +34,9 @@ class Products:
     def __init__(self) -> None:
         """Raises `Unavailable` without the library or the package that calls it."""
         try:
-            self.types: Any = import_module("nvmath")
+            self.data: Any = import_module("nvmath").CudaDataType
+            # Not nvmath.ComputeType, whose numbers are those of other libraries.
+            self.compute: Any = import_module("nvmath.bindings.cublas").ComputeType
             self.library: Any = import_module("nvmath.bindings.cublasLt")
         except ImportError as error:
             raise Unavailable(
@@ -67,13 +69,13 @@ class Product:
 
     def __init__(self, products: Products, step: Matmul, bases: Mapping[int, int]):
         self._products, self._step = products, step
-        library, types = products.library, products.types
+        library = products.library
         self._lhs, self._rhs, self._output = (
             _address(place, bases) for place in (step.lhs, step.rhs, step.output)
         )
         scale = ELEMENTS[step.accumulate]
         self._one, self._zero = np.ones(1, scale), np.zeros(1, scale)
-        compute = getattr(types.ComputeType, _COMPUTE[step.accumulate])
+        compute = getattr(products.compute, _COMPUTE[step.accumulate])
         self._operation: int = library.matmul_desc_create(int(compute), self._type(step.accumulate))
         weakref.finalize(self, library.matmul_desc_destroy, self._operation).atexit = False
         self._a = self._matrix(step.element, step.n, step.k)
@@ -110,7 +112,7 @@ class Product:
             raise IRError(f"cuBLASLt failed: {error}") from None
 
     def _type(self, element: str) -> int:
-        return int(getattr(self._products.types.CudaDataType, _DATA[element]))
+        return int(getattr(self._products.data, _DATA[element]))
 
     def _matrix(self, element: str, rows: int, columns: int) -> int:
         """The description of a stack of dense matrices, column by column."""

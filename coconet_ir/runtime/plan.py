@@ -24,7 +24,7 @@ from coconet_ir.dialects.syntax import numbers
 from coconet_ir.lowering.arena import ALIGNMENT
 from coconet_ir.lowering.kernels.kernel import MODULE
 from coconet_ir.lowering.levels import RESULT, SIZE
-from coconet_ir.runtime.entry import Entry
+from coconet_ir.runtime.entry import Entry, one_rank
 from coconet_ir.runtime.steps import ARENA, Buffer, Clear, Copy, Launch, Matmul, Place, Step
 from coconet_ir.sim.binding import Input
 from coconet_ir.sim.elements import Array, DType, element_name
@@ -114,7 +114,7 @@ class Plan:
         together, and for scalars that cannot be computed.
         """
         entry, args = self.entry, self.host.body.block.args
-        ranks = entry.single if mesh is None else entry.one_rank(mesh)
+        ranks = entry.single if mesh is None else one_rank(entry.func, mesh)
         entry.check_names([*shapes, *scalars])
         given = {name: entry.convert(name, value) for name, value in scalars.items()}
         extents = entry.shapes(ranks, shapes, given)

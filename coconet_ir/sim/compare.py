@@ -7,11 +7,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coconet_ir.sim.elements import Array, describe, is_float, round_to, same_bits
+from coconet_ir.sim.elements import (
+    Array,
+    DType,
+    describe,
+    element_name,
+    float_limits,
+    is_float,
+    round_to,
+    same_bits,
+)
 from coconet_ir.sim.executor import Outcome
 
 EXACT_TOLERANCE = 1e-12
 """How far outputs may lie apart in the exact mode, relative to the largest magnitude of the output."""
+
+_ROUNDING = {"f64": 1e-12, "f32": 1e-5}
+
+
+def rounding(dtype: DType) -> float:
+    """How far outputs of a type may lie apart that were added up in different orders, relative likewise.
+
+    Short floats may differ by two steps at the largest magnitude, integers not at all.
+    """
+    if not is_float(dtype):
+        return 0.0
+    return _ROUNDING.get(element_name(dtype)) or 2 * float(float_limits(dtype).eps)
 
 
 @dataclass(frozen=True)

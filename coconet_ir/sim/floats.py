@@ -113,6 +113,8 @@ def fma_odd(a: Array, b: Array, c: Array) -> Array:
 def fma(a: Array, b: Array, c: Array) -> Array:
     """`a*b + c` of doubles with one rounding (Boldo and Melquiond 2008; fractions near the limits)."""
     plain = np.asarray(a * b + c)
+    # An infinite c outweighs a finite product, also one beyond the largest double.
+    plain = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, plain)
     special = (a == 0) | (b == 0) | ~np.isfinite(a) | ~np.isfinite(b) | ~np.isfinite(c)
     size_a, size_b = np.abs(a), np.abs(b)
     small, large = 2.0**-450, 2.0**450

@@ -252,6 +252,25 @@ func.func @update_refused(%g: !local, %w: !x) -> !x {
   func.return %old : !x
 }
 
+// The norm is of what is stored.
+// apply: coconet-fuse{ops=a,norm,z}
+func.func @update_once_legal(%g: !x, %w: !x) -> tensor<f32> {
+  %a = arith.addf %w, %g : !x
+  %norm = comp.norm %a : !x -> tensor<f32>
+  %z = comp.update %w, %a : !x
+  func.return %norm : tensor<f32>
+}
+
+// The norm is of what is made for it alone.
+// apply: coconet-fuse{ops=a,b,norm,z}
+func.func @update_once_refused(%g: !x, %w: !x) -> tensor<f32> {
+  %a = arith.addf %w, %g : !x
+  %b = math.exp %w : !x
+  %norm = comp.norm %b : !x -> tensor<f32>
+  %z = comp.update %w, %a : !x
+  func.return %norm : tensor<f32>
+}
+
 // All ranks have read %w once its sum is there.
 func.func @update_after_legal(%g: !part, %w: !part) {
   %r = comp.reduce sum %w dims [0, 1] : !part -> !sum
@@ -269,4 +288,41 @@ func.func @update_after_refused(%g: !part, %w: !part) -> tensor<f32> {
   %a = coll.all_reduce sum %r over [dp] : !sum -> tensor<f32>
   %z = comp.update %w, %g : !part
   func.return %a : tensor<f32>
+}
+
+// All elements have been read once their norm is there, but not once one of them is.
+func.func @update_alone_legal(%w: !v) {
+  %a = comp.softmax %w dim 0 : !v
+  %norm = comp.norm %a : !v -> tensor<f32>
+  %s = tensor.extract %norm[] : tensor<f32>
+  %new = comp.scale %w by %s : !v
+  %z = comp.update %w, %new : !v
+  func.return
+}
+
+func.func @update_alone_refused(%w: !v, %i: index) {
+  %a = comp.softmax %w dim 0 : !v
+  %s = tensor.extract %a[%i] : !v
+  %one = tensor.splat %s : tensor<f32>
+  %t = tensor.extract %one[] : tensor<f32>
+  %new = comp.scale %w by %t : !v
+  %z = comp.update %w, %new : !v
+  func.return
+}
+
+func.func @update_segments_legal(%w: !v, %offsets: tensor<?xi64>) {
+  %a = comp.segment_reduce sum %w, %offsets : (!v, tensor<?xi64>) -> !v
+  %b = comp.segment_broadcast %a, %offsets like %w : (!v, tensor<?xi64>, !v) -> !v
+  %new = arith.divf %w, %b : !v
+  %z = comp.update %w, %new : !v
+  func.return
+}
+
+// The element of one segment waits for another.
+func.func @update_segments_refused(%w: !v, %offsets: tensor<?xi64>, %others: tensor<?xi64>) {
+  %a = comp.segment_reduce sum %w, %offsets : (!v, tensor<?xi64>) -> !v
+  %b = comp.segment_broadcast %a, %others like %w : (!v, tensor<?xi64>, !v) -> !v
+  %new = arith.divf %w, %b : !v
+  %z = comp.update %w, %new : !v
+  func.return
 }

@@ -116,7 +116,8 @@ def product(x: Number, y: Number, *, signed: bool) -> tuple[Number, Number]:
     wide = IntegerType(2 * x.bits)
     a, b = ((n.sign_extended(wide) if signed else n.zero_extended(wide)) for n in (x, y))
     whole = a * b
-    return whole.low_bits(_type(x)), (whole >> x.bits).low_bits(_type(x))
+    half = x.code.number(x.bits, x.type).zero_extended(wide)  # xDSL has no constant vectors of i128
+    return whole.low_bits(_type(x)), (whole >> half).low_bits(_type(x))
 
 
 def sum_and_carry(x: Number, y: Number) -> tuple[Number, Number]:

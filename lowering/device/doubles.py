@@ -17,6 +17,7 @@ from coconet_ir.dialects import llvm_intrinsics as intrinsics
 from coconet_ir.lowering.device.exponentials import (
     INFINITY,
     NAN,
+    Constants,
     Exponentials,
     clamped,
     logarithm_edges,
@@ -50,6 +51,22 @@ expm1, exp2 = EXPONENTIALS.expm1, EXPONENTIALS.exp2
 # (sinh(x) - x) / x**3, by x**2, where |x| <= 1: the series of Taylor, to 2**-65
 _SINH = tuple(1 / factorial(n) for n in range(19, 2, -2))
 
+# erf(x) / x - 1, by x**2, where |x| <= 7/8, and -log((1 - erf(x)) / (1 - erf(1))) / (x - 1), by x - 1, where
+# 7/8 <= x <= 6
+_ERF = (
+    -8.669741859108362e-10, 1.4124237930949308e-08, -1.6289508346470796e-07, 1.6456634926008232e-06,
+    -1.492538894686259e-05, 0.00012055324633295944, -0.0008548326847576386, 0.0052239776230904224,
+    -0.026866170644945564, 0.11283791670954368, -0.3761263890318374, 0.1283791670955126,
+)  # fmt: skip
+_ERF_TAIL = (
+    2.1442190568183168e-13, -6.462884596160967e-12, 9.104256582166513e-11, -7.974106898904069e-10,
+    4.852118387600481e-09, -2.1459153392407398e-08, 6.786761608293755e-08, -1.2614799917087825e-07,
+    -1.0392178630774265e-07, 2.0197160411954177e-06, -9.577946035059998e-06, 2.714132930101334e-05,
+    -2.6270414420808516e-05, -0.00023732470743208486, 0.0019779030223919546, -0.010033825434427877,
+    0.04156109804651433, 0.8431072563584865, 2.6389675142347913,
+)  # fmt: skip
+_BEYOND_ERF_OF_1 = 0.15729920705028513
+
 # (2 artanh(s) - 2 s) / s**3, by s**2, where (1 + s) / (1 - s) is between the roots of 1/2 and 2
 _LOG = (
     0.14799068577991117, 0.1531375545881059, 0.18183575179622938, 0.2222219837815537,
@@ -67,32 +84,47 @@ def _logarithm(x: Number, f: Number) -> tuple[Number, Number]:
     return first, s.fma(half + z * z.polynomial(*_LOG), rest)
 
 
+def split(x: Number) -> tuple[Number, Number]:
+    """A positive number as 2**k (1 + f), k as a float; 1 + f is between the roots of 1/2 and 2."""
+    tiny = x < 2.0**-1022
+    k, f = _split(tiny.choose(x * 2.0**54, x))
+    return tiny.choose(k - 54.0, k), f
+
+
 def _split(x: Number) -> tuple[Number, Number]:
-    """A positive normal number as 2**k (1 + f), k as a float; 1 + f is between the roots of 1/2 and 2."""
+    """What `split` gives, of a normal number."""
     raw = x.as_bits()
     exponent = (raw - 0x3FE6A09E667F3BCD) & ~((1 << 52) - 1)
     mantissa = (raw - exponent).as_float(f64)
     return exponent.shift_signed(52).cast(casts.SIToFPOp, f64), mantissa - 1.0
 
 
-def _logarithm_of(
-    x: Number, base_2: tuple[float, float], scale: tuple[float, float] | None
-) -> Number:
+def _logarithm_of(x: Number, base_2: Constants, scale: Constants | None) -> Number:
     """A logarithm: that of 2, in two parts, and that of e, where it is not 1."""
-    tiny = x < 2.0**-1022
-    k, f = _split(tiny.choose(x * 2.0**54, x))
-    k = tiny.choose(k - 54.0, k)
+    k, f = split(x)
     first, rest = _logarithm(x, f)
     if scale is not None:
         high, low = scale
         product = first * high
         rest = (first.fma(high, -product)) + first.fma(low, rest * high)
         first = product
+    return logarithm_edges(x, _with_twos(k, base_2, first, rest))
+
+
+def _with_twos(k: Number, base_2: Constants, first: Number, rest: Number) -> Number:
+    """A logarithm in two parts, and `k` times that of 2."""
     whole = k * base_2[0]
     total = whole + first
     # Of two numbers, the second less than the first or the first 0, the sum and its error (Dekker).
     error = (whole - total) + first + (k.fma(base_2[0], -whole) + k * base_2[1])
-    return logarithm_edges(x, total + (rest + error))
+    return total + (rest + error)
+
+
+def log_of_sum(x: Number, low: Number, twos: Number | float) -> Number:
+    """The natural logarithm of `(x + low) * 2**twos`, of a normal number and a far smaller one."""
+    k, f = _split(x)
+    first, rest = _logarithm(x, f)
+    return _with_twos(k + twos, (LN_2, LN_2_LOW), first, rest + low / x)
 
 
 def log(x: Number) -> Number:
@@ -151,6 +183,16 @@ def tanh(x: Number) -> Number:
     return (quotient + error / total).signed_as(x)
 
 
+def erf(x: Number) -> Number:
+    """The error function; within 1 ulp."""
+    size, square = x.magnitude(), x * x
+    small = square.polynomial(*_ERF).fma(x, x)
+    beyond = clamped(size, 0.0, 6.0) - 1.0
+    tail = EXPONENTIALS.exp(-(beyond * beyond.polynomial(*_ERF_TAIL)))
+    large = tail.fma(-_BEYOND_ERF_OF_1, 1.0)
+    return (size > 0.875).choose(large.signed_as(x), small)
+
+
 def cbrt(x: Number) -> Number:
     """The cube root; within 1 ulp."""
     size = x.magnitude()
@@ -198,6 +240,11 @@ def power(x: Number, y: Number) -> Number:
     exponent = logarithm * y
     one = logarithm.equals(0.0) | y.equals(0.0)
     value = exp2(one.choose(0.0, exponent))
+    return of_signed_base(value, x, y)
+
+
+def of_signed_base(value: Number, x: Number, y: Number) -> Number:
+    """`x` to the `y`, of what the size of `x` is to the `y`."""
     whole = y.function(intrinsics.FTruncOp).equals(y)
     half = y * 0.5
     odd = whole & half.function(intrinsics.FTruncOp).differs(half)

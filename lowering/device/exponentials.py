@@ -16,8 +16,8 @@ MANTISSA = {32: 23, 64: 52}
 BIAS = {32: 127, 64: 1023}
 """What is added to an exponent to make it positive."""
 
-Pair = tuple[float, float]
-"""A constant rounded to a float, and what that leaves."""
+Constants = tuple[float, float]
+"""A constant rounded to a float, and what that leaves; or two bounds."""
 
 
 def clamped(x: Number, low: float, high: float) -> Number:
@@ -25,7 +25,7 @@ def clamped(x: Number, low: float, high: float) -> Number:
     return x.otherwise_at([(x < low, low), (x > high, high)])
 
 
-def nearest(x: Number, factor: float) -> tuple[Number, Number]:
+def nearest(x: Number, factor: Number | float) -> tuple[Number, Number]:
     """The nearest whole number to `x * factor`, as an integer and as a float; NaN gives any integer, and NaN.
 
     Adding 1.5 times a power of two leaves it in the last bits.
@@ -64,14 +64,14 @@ class Exponentials:
     """The exponential functions of a type: its constants, and bounds beyond which results are 0 or infinite."""
 
     log2_e: float
-    ln_2: Pair
+    ln_2: Constants
     exp_terms: tuple[float, ...]
     """The polynomial for (e**r - 1 - r) / r**2 where |r| <= ln(2) / 2, the highest power first."""
     exp2_terms: tuple[float, ...]
     """The polynomial for (2**r - 1) / r where |r| <= 1/2."""
-    bounds: Pair
+    bounds: Constants
     """Of a power of e."""
-    bounds_of_two: Pair
+    bounds_of_two: Constants
     tiny: float
     """Where e**x - 1 is x, but for its rounding."""
 

@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 from xdsl.dialects.builtin import f32, f64
 
-from coconet_ir.lowering.device import angles, doubles, singles
+from coconet_ir.lowering.device import (
+    angles,
+    double_angles,
+    double_arcs,
+    doubles,
+    powers,
+    remainders,
+    singles,
+)
 from coconet_ir.lowering.device.arithmetic import Formula
 from coconet_ir.lowering.device.exponentials import reciprocal_root
 from coconet_ir.lowering.device.number import Number
@@ -22,8 +30,18 @@ def _through_double(formula: Formula) -> Formula:
 
 
 DOUBLE: Mapping[str, Formula] = {
+    "arith.remf": remainders.remainder,
+    "math.acos": double_arcs.acos,
+    "math.acosh": double_arcs.acosh,
+    "math.asin": double_arcs.asin,
+    "math.asinh": double_arcs.asinh,
+    "math.atan": double_arcs.atan,
+    "math.atan2": double_arcs.atan2,
+    "math.atanh": double_arcs.atanh,
     "math.cbrt": doubles.cbrt,
+    "math.cos": double_angles.cos,
     "math.cosh": doubles.cosh,
+    "math.erf": doubles.erf,
     "math.exp": doubles.EXPONENTIALS.exp,
     "math.exp2": doubles.EXPONENTIALS.exp2,
     "math.expm1": doubles.EXPONENTIALS.expm1,
@@ -31,8 +49,11 @@ DOUBLE: Mapping[str, Formula] = {
     "math.log10": doubles.log10,
     "math.log1p": doubles.log1p,
     "math.log2": doubles.log2,
+    "math.powf": powers.power,
     "math.rsqrt": reciprocal_root,
+    "math.sin": double_angles.sin,
     "math.sinh": doubles.sinh,
+    "math.tan": double_angles.tan,
     "math.tanh": doubles.tanh,
 }
 """Functions of f64."""

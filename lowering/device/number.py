@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     UnknownLoc,
     VectorType,
+    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -33,7 +34,7 @@ from coconet_ir.dialects.elementwise import width as bits
 from coconet_ir.dialects.llvm_branches import BrOp, CondBrOp
 from coconet_ir.dialects.llvm_functions import InlineAsmOp
 from coconet_ir.dialects.llvm_types import is_float
-from coconet_ir.dialects.llvm_values import ConstantOp
+from coconet_ir.dialects.llvm_values import ConstantOp, ExtractElementOp
 
 
 @dataclass
@@ -95,6 +96,18 @@ class Code:
     def number(self, value: float, type: Attribute) -> Number:
         """A constant."""
         return Number(self, self.constant(value, type))
+
+    def where(
+        self, rare: Number, rarely: Callable[[], Sequence[Number]], usually: Sequence[Number]
+    ) -> list[Number]:
+        """`rarely()` in the lanes where an i1 is true, else `usually`; a branch skips the former where no lane is."""
+        found, after = Block(), Block(arg_types=[number.type for number in usually])
+        self.do(CondBrOp(rare.any_lane(), found, (), after, [number.value for number in usually]))
+        self.enter(found)
+        pairs = zip(rarely(), usually, strict=True)
+        self.do(BrOp(after, *(rare.choose(yes, no).value for yes, no in pairs)))
+        self.enter(after)
+        return [Number(self, argument) for argument in after.args]
 
 
 def _constant(value: float, type: Attribute) -> Attribute:
@@ -264,6 +277,19 @@ class Number:
         typed = yes if isinstance(yes, Number) else no
         assert isinstance(typed, Number)
         return self.put(arith.SelectOp(self.value, typed.like(yes), typed.like(no)))
+
+    def any_lane(self) -> SSAValue:
+        """Whether this i1 is true, in any lane of a vector."""
+        if element(self.type) == self.type:
+            return self.value
+        lanes = cast("VectorType[IntegerType]", self.type).element_count()
+        first, *others = (
+            self.put(ExtractElementOp(self.value, self.code.constant(lane, i32)))
+            for lane in range(lanes)
+        )
+        for lane in others:
+            first |= lane
+        return first.value
 
     # Conversions
 

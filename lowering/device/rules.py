@@ -48,7 +48,7 @@ def lower(code: Code, op: Operation, operands: Numbers) -> Numbers:
     """Write what an operation of `arith` or `math` becomes; its results. Raises `NotLowered`."""
     if op.name == "arith.constant":
         return [_constant(code, op)]
-    if (rule := _RULES.get(op.name)) is not None:
+    if (rule := RULES.get(op.name)) is not None:
         return rule(op, operands)
     if (formula := INTEGERS.get(op.name)) is not None:
         return [formula(*operands)]
@@ -72,30 +72,16 @@ def _constant(code: Code, op: Operation) -> Number:
 
 def _float(op: Operation, operands: Numbers) -> Number:
     """A function of floats of one type, computed in the type that it is for and rounded to the result's."""
+    formula = FLOATS[op.name]
     source = element(op.operands[0].type)
-    if (formula := EXACT.get(op.name)) is not None:
-        if op.name == "math.fma" and is_small(source):
-            raise NotLowered(f"computes {source}: convert to f32 or f16 first")
-        if not is_small(source):
-            return formula(*operands)
-    elif (formula := WIDENED.get(op.name)) is not None and source == f64:
+    if op.name in EXACT and not is_small(source):
         return formula(*operands)
-    if formula is None:
-        formula = _approximate(op, source)
-    to = f64 if source == f64 else f32
+    if source == f64:
+        return DOUBLE.get(op.name, formula)(*operands)
+    # A product of floats of 8 bits and what is added to it are exact in f64, unless the sum is infinite in 8 bits.
+    to = f64 if op.name == "math.fma" else f32
     wide = [convert(x, source, to) for x in operands]
     return convert(formula(*wide), to, source)
-
-
-def _approximate(op: Operation, source: Attribute) -> Formula:
-    table = DOUBLE if source == f64 else SINGLE
-    if (found := table.get(op.name)) is not None:
-        return found
-    if op.name in SINGLE:
-        raise NotLowered(
-            f"computes {source}, for which kernels have no {op.name}: convert to f32 first"
-        )
-    raise NotLowered("has no form in kernels yet")
 
 
 def _compare_floats(op: Operation, operands: Numbers) -> Numbers:
@@ -115,11 +101,9 @@ def _compare_integers(op: Operation, operands: Numbers) -> Numbers:
 
 def _integer_power(op: Operation, operands: Numbers) -> Numbers:
     source = element(op.operands[0].type)
-    if source == f64:
-        raise NotLowered("computes f64, for which kernels have no math.fpowi: convert to f32 first")
     base, exponent = operands
-    wide = convert(convert(base, source, f32), f32, f64)
-    powered = POWER(wide, to_float(exponent, f64, signed=True))
+    power = DOUBLE["math.powf"] if source == f64 else POWER
+    powered = power(convert(base, source, f64), to_float(exponent, f64, signed=True))
     return [convert(powered, f64, source)]
 
 
@@ -184,7 +168,7 @@ def _select(op: Operation, operands: Numbers) -> Numbers:
     return [condition.choose(yes, no)]
 
 
-_RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, Rule] = {
     "arith.addui_extended": lambda op, operands: sum_and_carry(*operands),
     "arith.bitcast": _bitcast,
     "arith.cmpf": _compare_floats,
@@ -210,3 +194,6 @@ _RULES: Mapping[str, Rule] = {
     "math.isnormal": _test(_is_normal),
 }
 """Operations whose operands and results differ in type, or that have properties."""
+
+FLOATS: Mapping[str, Formula] = {**SINGLE, **WIDENED, **EXACT}
+"""Operations on floats of one type; of those in `SINGLE`, what they are for f32."""

@@ -122,37 +122,43 @@ class Code:
         """A value times a size."""
         return value if size == ONE else self.mul(value, self.size(size))
 
+    def binary(self, kind: type[Operation], a: SSAValue, b: SSAValue) -> SSAValue:
+        """Add an operation on two values of one type."""
+        return self.put(
+            kind.create(operands=(a, b), result_types=(a.type,))
+        )  # faster than kind(a, b)
+
     def add(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a + b`."""
         one, other = _known(a), _known(b)
         if one is not None and other is not None:
             return self.number(one + other)
-        return b if one == 0 else a if other == 0 else self.put(AddiOp(a, b))
+        return b if one == 0 else a if other == 0 else self.binary(AddiOp, a, b)
 
     def sub(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a - b`."""
-        return self.put(SubiOp(a, b))
+        return self.binary(SubiOp, a, b)
 
     def mul(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a * b`."""
         one, other = _known(a), _known(b)
         if one is not None and other is not None:
             return self.number(one * other)
-        return b if one == 1 else a if other == 1 else self.put(MuliOp(a, b))
+        return b if one == 1 else a if other == 1 else self.binary(MuliOp, a, b)
 
     def quotient(self, a: SSAValue, b: Size) -> SSAValue:
         """`a // b`."""
         if (known := _known(a)) is not None and b.value:
             return self.number(known // b.value)
-        return a if b == ONE else self.put(DivUIOp(a, self.divisor(b)))
+        return a if b == ONE else self.binary(DivUIOp, a, self.divisor(b))
 
     def divided(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a // b`, of values that are at least 0 and 1."""
-        return self.put(DivUIOp(a, b))
+        return self.binary(DivUIOp, a, b)
 
     def remainder(self, a: SSAValue, b: Size) -> SSAValue:
         """`a % b`."""
-        return self.number(0) if b == ONE else self.put(RemUIOp(a, self.divisor(b)))
+        return self.number(0) if b == ONE else self.binary(RemUIOp, a, self.divisor(b))
 
     def divided_short(self, a: SSAValue, b: Size) -> tuple[SSAValue, SSAValue]:
         """`a // b` and `a % b`, of values that 32 bits hold."""
@@ -185,7 +191,7 @@ class Code:
 
     def both(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """Whether both hold."""
-        return self.put(AndIOp(a, b))
+        return self.binary(AndIOp, a, b)
 
     def all(self, *conditions: SSAValue | None) -> SSAValue:
         """Whether all of at least one hold; None always does."""

@@ -74,7 +74,7 @@ class Fold:
     def combine(self, code: Code, a: SSAValue, b: SSAValue) -> SSAValue:
         """Two values as one."""
         kind = _COMBINE[self.kind][0 if is_float(self.accumulate) else 1]
-        return code.put(kind.create(operands=[a, b], result_types=[a.type]))
+        return code.binary(kind, a, b)
 
     def elements(self, code: Code, value: SSAValue) -> list[SSAValue]:
         """An element, or those of a vector, in the type in which they are combined."""
@@ -96,11 +96,11 @@ class Fold:
             values = [self.combine(code, *pair) for pair in zip(values[::2], values[1::2])]
         return values[0]
 
-    def over_warp(self, code: Code, value: SSAValue, lanes: int = WARP) -> SSAValue:
-        """What groups of `lanes` threads of a warp have, combined; every thread gets it."""
+    def over_warp(self, code: Code, value: SSAValue, threads: int = WARP) -> SSAValue:
+        """What the threads of a warp have, or of each part of it with so many; every thread gets it."""
         width = code.constant(IntegerAttr(WARP, i32))
         offset = 1
-        while offset < lanes:
+        while offset < threads:
             distance = code.constant(IntegerAttr(offset, i32))
             other = code.put(ShuffleOp(value, distance, width, ShuffleMode.Xor))
             value = self.combine(code, value, other)

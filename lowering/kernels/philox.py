@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from xdsl.dialects.arith import AddiOp, MulUIExtendedOp, ShRUIOp, XOrIOp
-from xdsl.dialects.builtin import IntegerAttr, i32, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i32, i64
 from xdsl.ir import SSAValue
 
 from coconet_ir.dialects.arith import IndexCastOp, TruncIOp
@@ -56,11 +55,16 @@ def threshold(op: DropoutBlockOp) -> int:
 
 def scale(op: DropoutBlockOp) -> float:
     """What the elements kept are multiplied by, a number of f32."""
-    return float(np.float32(1.0 / (1.0 - _rate(op))))
+    return _rounded(1.0 / (1.0 - _rate(op)))
 
 
 def _rate(op: DropoutBlockOp) -> float:
-    return float(np.float32(op.p.value.data))
+    return _rounded(op.p.value.data)
+
+
+def _rounded(number: float) -> float:
+    """The nearest f32."""
+    return FloatAttr(number, f32).value.data
 
 
 def word(code: Code, number: int) -> SSAValue:
@@ -83,8 +87,8 @@ def _keys(code: Code, seed: SSAValue) -> list[tuple[SSAValue, SSAValue]]:
     first, second = _halves(code, seed)
     keys = [(first, second)]
     for _ in range(_ROUNDS - 1):
-        first = code.put(AddiOp(first, word(code, _WEYL[0])))
-        second = code.put(AddiOp(second, word(code, _WEYL[1])))
+        first = code.binary(AddiOp, first, word(code, _WEYL[0]))
+        second = code.binary(AddiOp, second, word(code, _WEYL[1]))
         keys.append((first, second))
     return keys
 
@@ -95,8 +99,8 @@ def _call(code: Code, counter: Values, keys: list[tuple[SSAValue, SSAValue]]) ->
     for first, second in keys:
         low0, high0 = _product(code, c0, _MULTIPLIERS[0])
         low1, high1 = _product(code, c2, _MULTIPLIERS[1])
-        c0 = code.put(XOrIOp(code.put(XOrIOp(high1, c1)), first))
-        c2 = code.put(XOrIOp(code.put(XOrIOp(high0, c3)), second))
+        c0 = code.binary(XOrIOp, code.binary(XOrIOp, high1, c1), first)
+        c2 = code.binary(XOrIOp, code.binary(XOrIOp, high0, c3), second)
         c1, c3 = low1, low0
     return [c0, c1, c2, c3]
 

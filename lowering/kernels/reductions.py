@@ -297,7 +297,7 @@ class _Registers:
         """Store what is stored for all elements; what these have in common is computed once."""
         row = self.top.at(code, {}, reduced=self.reduced)
         for node in walk(*(store.node for store in self.work.whole)):
-            if isinstance(node, Compute) and row.kernel.depends(node) == {Reduced}:
+            if isinstance(node, Compute) and row.kernel.depends(node) == frozenset((Reduced,)):
                 for here, _ in self.vectors:
                     here.know(node, row.value(node))
         for here, is_there in self.vectors:

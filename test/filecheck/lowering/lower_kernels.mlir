@@ -24,7 +24,7 @@ module attributes {coconet.level = "kernel", gpu.container_module} {
     // Buffers are pointers to global memory, aligned to their elements; an i1 is a byte in memory.
     // CHECK-LABEL: llvm.func @scale(
     // CHECK-SAME:    %x: !llvm.ptr<1> {llvm.align = 4 : i64}, %y: !llvm.ptr<1> {llvm.align = 1 : i64}, %beta: f32
-    // CHECK-SAME:    attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128>, nvvm.minctasm = 4 : i32}
+    // CHECK-SAME:    attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 128>, nvvm.minctasm = 1 : i32}
     // CHECK:         %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x range <i32, 0, 1024> : i32
     // CHECK:         %t = llvm.zext %[[TID]] : i32 to i64
     // CHECK:         %[[PLACE:.*]] = llvm.getelementptr inbounds %x[%t] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
@@ -57,7 +57,6 @@ module attributes {coconet.level = "kernel", gpu.container_module} {
 
     // PTX-LABEL:   .visible .entry scale(
     // PTX:         .maxntid 128
-    // PTX-NEXT:    .minnctapersm 4
     // PTX:         ld.global.v4.b32
     // PTX-NEXT:    .loc 1 {{[0-9]+}} 7
     // PTX-NEXT:    mul.rn.f32

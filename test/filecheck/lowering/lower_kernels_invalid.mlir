@@ -8,12 +8,11 @@ module attributes {coconet.level = "buffer"} {
 
 module attributes {coconet.level = "kernel"} {
   "gpu.module"() <{sym_name = "kernels"}> ({
-    "gpu.func"() <{function_type = (memref<?xf64>, index) -> ()}> ({
-    ^entry(%x: memref<?xf64>, %i: index):
-      %a = memref.load %x[%i] : memref<?xf64>
-      // expected-error@below {{computes f64, for which kernels have no math.erf: convert to f32 first}}
-      %b = math.erf %a : f64
-      memref.store %b, %x[%i] : memref<?xf64>
+    "gpu.func"() <{function_type = (memref<?xf8E8M0FNU>, index) -> ()}> ({
+    ^entry(%x: memref<?xf8E8M0FNU>, %i: index):
+      %a = memref.load %x[%i] : memref<?xf8E8M0FNU>
+      // expected-error@below {{has f8E8M0FNU, which kernels do not convert; of 8 bits they do}}
+      %b = arith.extf %a : f8E8M0FNU to f32
       "gpu.return"() : () -> ()
     }) {sym_name = "k", gpu.kernel} : () -> ()
   }) : () -> ()

@@ -1,4 +1,4 @@
-"""Runs of the example programs for the tests in this folder, and the forms that schedules give them."""
+"""Runs of the example programs for the tests in this folder."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from xdsl.dialects.transform import NamedSequenceOp
 
-from coconet_ir.frontend import make_context, parse_program
 from coconet_ir.program import Program
 from coconet_ir.sim.executor import run
 
@@ -23,21 +21,6 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 def load(name: str) -> Program:
     """An example. Parsed once for all tests."""
     return Program.load(str(EXAMPLES / f"{name}.mlir"))
-
-
-@cache
-def schedules(name: str) -> dict[str, Program]:
-    """What each of the schedules of an example makes of it, by their names. Applied once for all tests."""
-    path = EXAMPLES / "schedules" / f"{name}.mlir"
-    module = parse_program(make_context(), path.read_text(), str(path))
-    found = [op.sym_name.data for op in module.walk() if isinstance(op, NamedSequenceOp)]
-    return {one: load(name).load_schedule(f"{path}:{one}").program for one in found}
-
-
-@pytest.fixture
-def scheduled() -> Callable[[str], Mapping[str, Program]]:
-    """What the schedules of an example make of it, by their names."""
-    return schedules
 
 
 @pytest.fixture

@@ -6,9 +6,11 @@ arguments and the numbers of blocks and threads that a bound plan says.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,6 +28,8 @@ from coconet_ir.lowering.form_kernels import FormKernelsPass
 from coconet_ir.lowering.outline import OutlineKernelsPass
 from coconet_ir.lowering.ranks import LowerToRanksPass
 from coconet_ir.program import Program
+from coconet_ir.runtime import cuda, dlpack, executable
+from coconet_ir.runtime.executable import Executable
 from coconet_ir.runtime.plan import Bound
 from coconet_ir.runtime.steps import ARENA, Buffer, Clear, Copy, Launch, Matmul, Place
 from coconet_ir.sim.binding import Input
@@ -170,3 +174,113 @@ class Model:
 def model(machine: Any) -> Callable[[Program], Model]:
     """A device for a program."""
     return lambda program: Model(program, machine)
+
+
+def _array_at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """The memory of the device, which is the host's."""
+    count = int(np.prod(shape)) * dtype.itemsize
+    data: Any = (ctypes.c_uint8 * count).from_address(address)
+    found: Array = np.frombuffer(data, np.uint8)
+    return found.view(dtype).reshape(shape)
+
+
+class Products:
+    """The library, in NumPy."""
+
+    def prepare(self, step: Matmul, bases: Mapping[int, int]) -> Product:
+        """What does a product."""
+        return Product(step, bases)
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of the library."""
+
+    step: Matmul
+    bases: Mapping[int, int]
+    workspace: int = 512
+
+    def run(self, workspace: int, stream: Any) -> None:
+        """Do it."""
+        step, driver = self.step, HostDevice.current.driver
+        assert driver._rest(workspace) >= self.workspace
+        shapes = ((step.m, step.k), (step.k, step.n), (step.m, step.n))
+        types = (step.element, step.element, step.result)
+        arrays = [
+            _array_at(self.bases[place.owner] + place.offset, (step.batch, *shape), ELEMENTS[type])
+            for place, shape, type in zip(
+                (step.lhs, step.rhs, step.output), shapes, types, strict=True
+            )
+        ]
+
+        def do() -> None:
+            arrays[2][...] = matmul(
+                arrays[0], arrays[1], ELEMENTS[step.accumulate], arrays[2].dtype
+            )
+
+        driver._tell(stream, "product", do)
+
+
+class HostDevice:
+    """The driver that stands in, and executables on it."""
+
+    current: HostDevice
+    array_at = staticmethod(_array_at)
+
+    def __init__(self, driver: Any, core: Any, model: Any):
+        self.driver, self.core, self._model = driver, core, model
+        self.machine = driver.machine
+        HostDevice.current = self
+
+    def expect(self, program: Program) -> None:
+        """Have the kernels of a program."""
+        found = self._model(program)
+        self.driver.module, self.driver.kernels = found.module, found.kernels
+
+    def load(self, program: Program) -> Executable:
+        """A program on the device."""
+        self.expect(program)
+        return program.compile(cache=False).load()
+
+    def put(self, array: Array, number: int = 0) -> OnDevice:
+        """An array on the device."""
+        return OnDevice(array, self.driver, number)
+
+
+class OnDevice:
+    """An array of a library that knows DLPack, on the device."""
+
+    def __init__(self, array: Array, driver: Any, number: int):
+        self.array, self.number, self.streams = array, number, list[int | None]()
+        driver.memory[array.ctypes.data] = range(array.nbytes)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack.CUDA, self.number
+
+    def __dlpack__(self, *, stream: int | None = None) -> object:
+        self.streams.append(stream)
+        place = (dlpack.CUDA, self.number)
+        whole = dlpack.Array(
+            self.array.ctypes.data, self.array.shape, self.array.dtype, place, self
+        )
+        return dlpack.give(whole, versioned=False)
+
+
+@pytest.fixture
+def device(
+    machine: Any, model: Callable[[Program], Any], monkeypatch: pytest.MonkeyPatch
+) -> Generator[HostDevice]:
+    """A device that is this process."""
+    sys.path.insert(0, str(Path(__file__).parent))
+    try:
+        host: Any = importlib.import_module("host_driver")
+    finally:
+        del sys.path[0]
+    driver = host.Driver(machine)
+    core = host.Core(driver)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", driver)
+    monkeypatch.setitem(sys.modules, "cuda.core", core)
+    monkeypatch.setattr(executable, "Products", Products)
+    cuda.find_driver.cache_clear()
+    yield HostDevice(driver, core, model)
+    cuda.find_driver.cache_clear()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from coconet_ir.diagnostics import IRError
+from coconet_ir.lowering.lower import LowerPass
 from coconet_ir.program import Program
 from coconet_ir.runtime import cache, compile
 
@@ -27,13 +28,13 @@ func.func @f(%x: tensor<?xf32>, %a: f32, %b: f32) -> tensor<?xf32> {
 @pytest.fixture
 def lowered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The targets that programs were lowered for, one each time."""
-    real, found = compile._lower, list[str]()  # pyright: ignore[reportPrivateUsage]
+    found: list[str] = []
 
-    def counted(module: object, target: str) -> None:
+    def counted(target: str) -> LowerPass:
         found.append(target)
-        real(module, target)  # pyright: ignore[reportArgumentType]
+        return LowerPass(target)
 
-    monkeypatch.setattr(compile, "_lower", counted)
+    monkeypatch.setattr(compile, "LowerPass", counted)
     return found
 
 

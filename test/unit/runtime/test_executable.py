@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
-import importlib
-import sys
-from collections.abc import Callable, Generator, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,11 +12,8 @@ import pytest
 
 from coconet_ir.diagnostics import IRError
 from coconet_ir.program import Program
-from coconet_ir.runtime import cuda, dlpack, executable
-from coconet_ir.runtime.executable import DeviceArray, Executable
-from coconet_ir.runtime.steps import Matmul
-from coconet_ir.sim.elements import ELEMENTS
-from coconet_ir.sim.reductions import matmul
+from coconet_ir.runtime import dlpack
+from coconet_ir.runtime.executable import DeviceArray
 
 Array = npt.NDArray[Any]
 
@@ -37,102 +30,6 @@ func.func @f(%w: tensor<?xf32>, %x: tensor<?xf32>, %a: f32) -> (tensor<?xf32>, f
 }"""
 
 
-class Products:
-    """The library, in NumPy."""
-
-    def prepare(self, step: Matmul, bases: Mapping[int, int]) -> Products:
-        """What does a product."""
-        self.step, self.bases, self.workspace = step, bases, 512
-        return self
-
-    def run(self, workspace: int, stream: Any) -> None:
-        """Do it."""
-        step, driver = self.step, HostDevice.current.driver
-        assert driver._rest(workspace) >= self.workspace
-        shapes = ((step.m, step.k), (step.k, step.n), (step.m, step.n))
-        types = (step.element, step.element, step.result)
-        arrays = [
-            array_at(self.bases[place.owner] + place.offset, (step.batch, *shape), ELEMENTS[type])
-            for place, shape, type in zip(
-                (step.lhs, step.rhs, step.output), shapes, types, strict=True
-            )
-        ]
-
-        def do() -> None:
-            arrays[2][...] = matmul(
-                arrays[0], arrays[1], ELEMENTS[step.accumulate], arrays[2].dtype
-            )
-
-        driver._tell(stream, "product", do)
-
-
-def array_at(address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """The memory of the device, which is the host's."""
-    count = int(np.prod(shape)) * dtype.itemsize
-    data: Any = (ctypes.c_uint8 * count).from_address(address)
-    found: Array = np.frombuffer(data, np.uint8)
-    return found.view(dtype).reshape(shape)
-
-
-class HostDevice:
-    """The driver that stands in, and executables on it."""
-
-    current: HostDevice
-
-    def __init__(self, driver: Any, core: Any, model: Any):
-        self.driver, self.core, self._model = driver, core, model
-        HostDevice.current = self
-
-    def load(self, program: Program) -> Executable:
-        """A program on the device."""
-        found = self._model(program)
-        self.driver.module, self.driver.kernels = found.module, found.kernels
-        return program.compile(cache=False).load()
-
-    def put(self, array: Array, number: int = 0) -> OnDevice:
-        """An array on the device."""
-        return OnDevice(array, self.driver, number)
-
-
-class OnDevice:
-    """An array of a library that knows DLPack, on the device."""
-
-    def __init__(self, array: Array, driver: Any, number: int):
-        self.array, self.number, self.streams = array, number, list[int | None]()
-        driver.memory[array.ctypes.data] = range(array.nbytes)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return dlpack.CUDA, self.number
-
-    def __dlpack__(self, *, stream: int | None = None) -> object:
-        self.streams.append(stream)
-        place = (dlpack.CUDA, self.number)
-        whole = dlpack.Array(
-            self.array.ctypes.data, self.array.shape, self.array.dtype, place, self
-        )
-        return dlpack.give(whole, versioned=False)
-
-
-@pytest.fixture
-def device(
-    machine: Any, model: Callable[[Program], Any], monkeypatch: pytest.MonkeyPatch
-) -> Generator[HostDevice]:
-    """A device that is this process."""
-    sys.path.insert(0, str(Path(__file__).parent))
-    try:
-        host: Any = importlib.import_module("host_driver")
-    finally:
-        del sys.path[0]
-    driver = host.Driver(machine)
-    core = host.Core(driver)
-    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", driver)
-    monkeypatch.setitem(sys.modules, "cuda.core", core)
-    monkeypatch.setattr(executable, "Products", Products)
-    cuda.find_driver.cache_clear()
-    yield HostDevice(driver, core, model)
-    cuda.find_driver.cache_clear()
-
-
 def expected(program: Program, **arguments: Any) -> dict[str, Array]:
     """What the simulator gives."""
     return {name: out.array for name, out in program.run({}, arguments).outputs.items()}
@@ -145,7 +42,7 @@ def numbers(n: int, seed: int = 1) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 1300])
-def test_arrays_of_numpy_are_copied_there_and_back(n: int, device: HostDevice) -> None:
+def test_arrays_of_numpy_are_copied_there_and_back(n: int, device: Any) -> None:
     """What the function stores into is updated; results are arrays of the device."""
     program = Program.parse(ADD)
     w, x = numbers(n)
@@ -158,7 +55,7 @@ def test_arrays_of_numpy_are_copied_there_and_back(n: int, device: HostDevice) -
     assert y.numpy().dtype == np.float32
 
 
-def test_arrays_of_the_device_are_used_where_they_are(device: HostDevice) -> None:
+def test_arrays_of_the_device_are_used_where_they_are(device: Any) -> None:
     """On the stream that is named, without a copy and without waiting."""
     program = Program.parse(ADD)
     w, x = numbers(700)
@@ -177,7 +74,7 @@ def test_arrays_of_the_device_are_used_where_they_are(device: HostDevice) -> Non
     assert given[0].streams == [77, 1]  # the default stream, as DLPack writes it
 
 
-def test_results_are_exchanged_in_order(device: HostDevice) -> None:
+def test_results_are_exchanged_in_order(device: Any) -> None:
     """Who takes a result on another stream waits for the one that makes it."""
     w, x = numbers(4)
     loaded = device.load(Program.parse(ADD))
@@ -199,7 +96,7 @@ def test_results_are_exchanged_in_order(device: HostDevice) -> None:
     address, before = y.address, len(device.driver.memory)
     del y
     gc.collect()
-    assert np.array_equal(array_at(address, (4,), np.dtype(np.float32)), x)
+    assert np.array_equal(device.array_at(address, (4,), x.dtype), x)
     del view
     gc.collect()
     assert len(device.driver.memory) < before
@@ -207,7 +104,7 @@ def test_results_are_exchanged_in_order(device: HostDevice) -> None:
         make().__dlpack__(copy=True)
 
 
-def test_a_prepared_call(device: HostDevice) -> None:
+def test_a_prepared_call(device: Any) -> None:
     """Bound once; a launch is one call of the driver for each kernel, and scalars may change."""
     program = Program.parse(ADD)
     w, x = numbers(2000)
@@ -235,7 +132,7 @@ def test_a_prepared_call(device: HostDevice) -> None:
     assert ("idle",) in device.driver.log
 
 
-def test_a_prepared_call_of_numpy(device: HostDevice) -> None:
+def test_a_prepared_call_of_numpy(device: Any) -> None:
     """What was copied lies on the device from launch to launch."""
     program = Program.parse(ADD)
     w, x = numbers(3)
@@ -257,7 +154,7 @@ func.func @f(%x: tensor<?x?xf32>, %m: tensor<?x?xf32>, %a: f32, %b: f32) -> (ten
 }"""
 
 
-def test_a_graph(device: HostDevice) -> None:
+def test_a_graph(device: Any) -> None:
     """Any order that its nodes allow gives the results; only nodes whose scalars changed are changed."""
     program = Program.parse(CHAIN)
     rng = np.random.default_rng(5)
@@ -280,7 +177,7 @@ def test_a_graph(device: HostDevice) -> None:
         graph.replay(x=1.0)
 
 
-def test_a_graph_and_its_call_have_the_same_scalars(device: HostDevice) -> None:
+def test_a_graph_and_its_call_have_the_same_scalars(device: Any) -> None:
     """A value that either was given holds for both, and for a second graph."""
     program = Program.parse(ADD)
     w, x = np.zeros(3, np.float32), np.ones(3, np.float32)
@@ -295,7 +192,7 @@ def test_a_graph_and_its_call_have_the_same_scalars(device: HostDevice) -> None:
 
 @pytest.mark.parametrize("name", ["adam", "lamb", "attention", "rmsnorm", "pipeline"])
 def test_examples_in_a_graph(
-    name: str, device: HostDevice, example: Callable[[str], Program], split: Any
+    name: str, device: Any, example: Callable[[str], Program], split: Any
 ) -> None:
     """Against a plain call, bit for bit."""
     program = example(name)
@@ -315,7 +212,7 @@ def test_examples_in_a_graph(
         assert one.numpy().tobytes() == other.numpy().tobytes()
 
 
-def test_dimensions_of_axes_in_front(device: HostDevice, example: Callable[[str], Program]) -> None:
+def test_dimensions_of_axes_in_front(device: Any, example: Callable[[str], Program]) -> None:
     """A local tensor is taken as the rank has it, and as the simulator takes it."""
     program = example("sgd")
     loaded = device.load(program)
@@ -336,7 +233,7 @@ def refused(call: Callable[[], object]) -> str:
     return caught.value.message
 
 
-def test_arguments_that_do_not_fit(device: HostDevice) -> None:
+def test_arguments_that_do_not_fit(device: Any) -> None:
     """Each is refused by its name."""
     loaded = device.load(Program.parse(ADD))
     w, x = numbers(6)
@@ -365,7 +262,7 @@ def test_arguments_that_do_not_fit(device: HostDevice) -> None:
     assert message.startswith("takes a stream as an object with __cuda_stream__")
 
 
-def test_arrays_described_by_an_attribute(device: HostDevice) -> None:
+def test_arrays_described_by_an_attribute(device: Any) -> None:
     """The array interface of CUDA: gaps, types, and the stream of who made it."""
 
     class Described:
@@ -390,7 +287,7 @@ def test_arrays_described_by_an_attribute(device: HostDevice) -> None:
     assert "read-only" in refused(lambda: loaded(w=constant, x=Described(x), a=1.0))
 
 
-def test_what_the_driver_refuses(device: HostDevice) -> None:
+def test_what_the_driver_refuses(device: Any) -> None:
     """Its error is named, and what its compiler said."""
     program = Program.parse(ADD)
     compiled = program.compile(cache=False)

@@ -390,6 +390,13 @@ def test_double_fma_rounds_once(a: float, b: float, c: float, cancel: bool) -> N
     assert got == want
 
 
+def test_an_infinite_addend_outweighs_a_product_that_overflows() -> None:
+    big = np.array([1e300, -1e300, 1e300, np.inf])
+    c = np.array([-np.inf, np.inf, np.inf, -np.inf])
+    got = pointwise("math.fma", [big, np.full(4, 1e300), c], F64)
+    np.testing.assert_array_equal(got, [-np.inf, np.inf, np.inf, np.nan])
+
+
 @pytest.mark.parametrize("dtype", [F32, F16, BF16], ids=str)
 @given(st.integers(0, 2**32))
 def test_short_fma_rounds_once(dtype: DType, seed: int) -> None:

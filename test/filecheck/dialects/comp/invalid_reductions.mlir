@@ -245,6 +245,16 @@ func.func @dropout_p_1(%x: !r, %seed: i64) {
 
 !r = tensor<8x?xf32>
 layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
+func.func @dropout_p_nearly_1(%x: !r, %seed: i64) {
+  // expected-error @+1 {{'comp.dropout' op p = 0.99999999 must be at least 0 and below 1, rounded to f32 too}}
+  %p = comp.dropout %x, %seed {p = 0.99999999 : f64, id = 3 : i64} : !r
+  func.return
+}
+
+// -----
+
+!r = tensor<8x?xf32>
+layout.mesh @mesh(dp = 2, pp = 3, tp = 4)
 func.func @dropout_p_negative(%x: !r, %seed: i64) {
   // expected-error @+1 {{'comp.dropout' op p = -0.5 must be at least 0 and below 1}}
   %p = comp.dropout %x, %seed {p = -0.5 : f32, id = 3 : i64} : !r
