@@ -76,8 +76,8 @@ def _checksum(text: str) -> str:
 
 @cache
 def _versions() -> tuple[str, ...]:
-    """The versions of all that takes part, and of ours the files as they are: they change under one version."""
-    packages = ("coconet-ir", "xdsl", "llvmlite")
+    """The versions of the packages that take part, and of ours what its files are, which change under one version."""
+    packages = ("xdsl", "llvmlite")
     stamps = hashlib.sha256()
     root = str(Path(coconet_ir.__file__).parent)
     for place, folders, files in os.walk(root, followlinks=True):

@@ -50,8 +50,8 @@ def compile_function(func: FuncOp, target: str, *, use_cache: bool = True) -> Co
     """
     find_target(target)
     module = _alone(func)
-    key = cache.key(target, print_module(module, debuginfo=True))
-    held = cache.read(key) if use_cache else None
+    key = cache.key(target, print_module(module, debuginfo=True)) if use_cache else None
+    held = None if key is None else cache.read(key)
     if held is None:
         lowered = module.clone()
         LowerPass(target).apply(make_context(), lowered)
@@ -59,7 +59,7 @@ def compile_function(func: FuncOp, target: str, *, use_cache: bool = True) -> Co
             the_function(module, None), the_function(lowered, None)
         )  # it may refuse: before LLVM takes its time
         held = {"ptx": _take_kernels(lowered), "host": print_module(lowered, debuginfo=True)}
-        if use_cache:
+        if key is not None:
             cache.write(key, held)
     host = LocatedParser(make_context(), held["host"], "<cache>").parse_module()
     plan = Plan(the_function(module, None), the_function(host, None))

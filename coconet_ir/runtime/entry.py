@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.tensor import SplatOp
 from xdsl.dialects.utils import AbstractYieldOperation
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from coconet_ir.analysis.rules import rank_of
 from coconet_ir.analysis.verifier import the_mesh
@@ -49,6 +49,7 @@ class Entry:
     """The arguments of a function of the distributed level, and what their sizes decide."""
 
     def __init__(self, func: FuncOp):
+        """Raises `IRError` for sizes that only the device knows."""
         self.func = func
         self.arguments = argument_names(func)
         self.tensors = {
@@ -126,9 +127,24 @@ def _decide_sizes(body: Operation) -> frozenset[SSAValue]:
         if value in found or rank_of(value.type) is not None:
             continue
         found.add(value)
-        if isinstance(op := value.owner, Operation):
-            work += op.operands
+        if isinstance(value, OpResult):
+            work += _sources(value)
     return frozenset(found)
+
+
+def _sources(value: OpResult) -> Sequence[SSAValue]:
+    """What a scalar is computed from. Raises `IRError` for one that is known on the device alone."""
+    match op := value.op:
+        case RegionOp():
+            end = op.body.block.last_op
+            return () if end is None else (end.operands[value.index],)
+        case ExtractOp() | CustomOp():
+            raise IRError(
+                "decides a size, or where an element is taken, by a tensor's elements, which only the device knows",
+                op,
+            )
+        case _:
+            return op.operands
 
 
 class _Walk:
@@ -192,16 +208,9 @@ class _Walk:
 
     def _compute(self, op: Operation) -> None:
         """Compute scalars, and check where an element is taken; the element itself only the device knows."""
-        known = all(value in self.shapes or value in self.scalars for value in op.operands)
-        found = self._found(op) if known else ()
-        if not known or isinstance(op, ExtractOp):
-            if any(result in self._needed for result in op.results):
-                raise IRError(
-                    "decides a size, or where an element is taken, by a tensor's elements, which only the device knows",
-                    op,
-                )
-            return
-        self.scalars.update(zip(op.results, found, strict=True))
+        found = self._found(op)
+        if not isinstance(op, ExtractOp):
+            self.scalars.update(zip(op.results, found, strict=True))
 
     def _found(self, op: Operation) -> Sequence[Array]:
         kernel = kernel_of(op)

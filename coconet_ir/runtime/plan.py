@@ -70,7 +70,7 @@ class Plan:
     """The lowered function `host` of the program `func`, which stands at the distributed level."""
 
     def __init__(self, func: FuncOp, host: FuncOp):
-        """Raises `IRError` for a product of matrices that the library does not have."""
+        """Raises `IRError` for sizes that only the device knows, and products that the library does not have."""
         self.entry = Entry(func)
         self.host = host
         self.arguments = {name: number for number, name in enumerate(self.entry.arguments)}

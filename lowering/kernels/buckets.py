@@ -4,8 +4,8 @@ One launch computes the elements, stores what else is asked for, and combines bu
 `BUCKET_THREADS` takes the vectors t, t + n, … of a bucket and adds their elements in order; the threads are
 combined as a tree. Where there are more than `PARTIALS` buckets and no segments, a block takes as many neighbours,
 one after the other, as leave no more than that. Another launch combines what the blocks gave: thread t takes the
-numbers t, t + n, … in order; the threads are combined as a tree. A vector is 16 bytes of the widest element that the
-kernel accesses, at most 8 elements.
+numbers t, t + n, … in order; the threads are combined as a tree. A single bucket needs no other launch. A vector is
+16 bytes of the widest element that the kernel accesses, at most 8 elements.
 
 So bits depend on the number of elements and their types, for segments on where they begin, and neither on the grid
 nor on alignment.
@@ -81,6 +81,15 @@ class Bucketed:
         last = code.add(self.buckets(code), code.sub(each, code.number(1)))
         return code.divided(last, each)
 
+    def is_small(self, code: Code) -> SSAValue:
+        """Whether one block takes all, and finishes itself."""
+        return code.at_most(code.size(self.space.count), code.number(BUCKET))
+
+    def finishing(self, host: Code) -> SSAValue:
+        """The blocks that add what the others gave: one, or none."""
+        one = host.number(1)
+        return one if self.segmented else host.choose(self.is_small(host), host.number(0), one)
+
 
 def bucketed(trace: Trace, name: Callable[[], str], work: Bucketed) -> list[Launch]:
     """The kernels of a region that reduces all of its elements, or segments of them."""
@@ -137,10 +146,17 @@ class _Buckets:
             totals = code.loop(first, stop, code.number(1), totals, self._bucket)
         else:
             totals = self._bucket(code, block, totals)
+        reduced: dict[Operation, SSAValue] = {}
         for fold, total in zip(work.folds, totals, strict=True):
-            self._leave(code, fold, total, block)
+            reduced[fold.op] = fold.result(code, self._leave(code, fold, total, block))
         if work.segmented is not None:
             self._segments(code, work.segmented)
+        elif work.results:
+            is_first = code.equal(self.kernel.thread(), code.number(0))
+            code.when(
+                code.both(work.is_small(code), is_first),
+                lambda code: self.top.at(code, {}, reduced=reduced).store_all(work.results),
+            )
         return Launch(self.kernel, "reduces buckets", work.blocks)
 
     def _bucket(self, code: Code, number: SSAValue, totals: Values) -> Values:
@@ -224,14 +240,15 @@ class _Buckets:
         """What each thread keeps of its elements; no other one reads it."""
         return self.kernel.shared(fold.accumulate, BUCKET, f"{self.work.every.index(fold)}")
 
-    def _leave(self, code: Code, fold: Fold, total: SSAValue, slot: SSAValue) -> None:
-        """Combine what the threads have, for the next launch."""
+    def _leave(self, code: Code, fold: Fold, total: SSAValue, slot: SSAValue) -> SSAValue:
+        """Combine what the threads have, for the next launch too."""
         of_warp = fold.over_warp(code, total)
         combined = fold.over_warps(self.kernel, code, of_warp, BUCKET_THREADS)
         partial = self.kernel.buffer(self.partial[fold.op])
         self.kernel.stored.add(self.partial[fold.op])
         is_first = code.equal(self.kernel.thread(), code.number(0))
         code.when(is_first, lambda code: code.do(StoreOp.get(combined, partial, [slot])))
+        return combined
 
     def _segments(self, code: Code, work: Segmented) -> None:
         """Combine the parts of the bucket that lie in each segment. Bucket b's part of segment t is slot b + t."""
@@ -284,7 +301,7 @@ def _finish_all(
     top = Evaluator(kernel)
     is_first = code.equal(kernel.thread(), code.number(0))
     code.when(is_first, lambda code: top.at(code, {}, reduced=reduced).store_all(work.results))
-    return Launch(kernel, "reduces what buckets gave", lambda host: host.number(1))
+    return Launch(kernel, "reduces what buckets gave", work.finishing)
 
 
 def _finish_segments(

@@ -34,7 +34,7 @@ from coconet_ir.lowering.kernels.geometry import (
 )
 from coconet_ir.lowering.kernels.kernel import Kernel
 from coconet_ir.lowering.kernels.launch import Block, Launch
-from coconet_ir.lowering.kernels.nodes import Guarded, Node, Reduced, Store, walk
+from coconet_ir.lowering.kernels.nodes import Compute, Guarded, Node, Reduced, Store, walk
 from coconet_ir.lowering.kernels.space import Accesses, Space
 from coconet_ir.lowering.kernels.trace import Trace
 
@@ -269,7 +269,7 @@ class _Registers:
     """Holds the vectors of a thread, `ROW_KEPT` elements together, from the first phase to the last."""
 
     def __init__(self, body: _Body, reduced: dict[Operation, SSAValue], code: Code):
-        self.work, self.reduced = body.work, reduced
+        self.work, self.top, self.reduced = body.work, body.top, reduced
         self.vectors: list[tuple[Evaluator, SSAValue]] = []
         at = body.first
         for number in range(geometry.ROW_KEPT // body.width):
@@ -278,26 +278,35 @@ class _Registers:
             self.vectors.append((here, code.less(at, body.count)))
 
     def reduce(self, code: Code, folds: Sequence[Fold], totals: Values) -> Values:
-        """Add all elements that there are."""
+        """Add all elements that there are.
+
+        The first phase keeps what it loads, later ones what they compute too: conversions cost less than registers.
+        """
         for here, is_there in self.vectors:
             here.fetch(*(fold.node for fold in folds), where=is_there)
         for here, is_there in self.vectors:
-            new = _take(folds, here, totals)
-            totals = [code.choose(is_there, *pair) for pair in zip(new, totals, strict=True)]
+            if self.reduced:
+                new = _take(folds, here, totals)
+                totals = [code.choose(is_there, *pair) for pair in zip(new, totals, strict=True)]
+            else:
+                yes = partial(_take_guarded, folds, here, totals)
+                totals = code.branch(is_there, yes, lambda code, totals=totals: totals)
         return totals
 
     def store(self, code: Code) -> None:
-        """Store what is stored for all elements."""
-        nodes = [store.node for store in self.work.whole]
+        """Store what is stored for all elements; what these have in common is computed once."""
+        row = self.top.at(code, {}, reduced=self.reduced)
+        for node in walk(*(store.node for store in self.work.whole)):
+            if isinstance(node, Compute) and row.kernel.depends(node) == frozenset((Reduced,)):
+                for here, _ in self.vectors:
+                    here.know(node, row.value(node))
         for here, is_there in self.vectors:
-            here.fetch(
-                *nodes, where=is_there
-            )  # one by one: what rows share lies near, and registers are few
-            values = [here.vector(node) for node in nodes]
+            code.when(is_there, partial(_store_guarded, self.work.whole, here))
 
-            def store(code: Code, here: Evaluator = here, values: Values = values) -> None:
-                there = here.guarded(code)
-                for store, value in zip(self.work.whole, values, strict=True):
-                    there.store(store, value)
 
-            code.when(is_there, store)
+def _take_guarded(folds: Sequence[Fold], here: Evaluator, totals: Values, code: Code) -> Values:
+    return _take(folds, here.guarded(code), totals)
+
+
+def _store_guarded(stores: Sequence[Store], here: Evaluator, code: Code) -> None:
+    here.guarded(code).store_all(stores)

@@ -6,7 +6,6 @@ python -m pytest test/gpu -q
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,20 +22,13 @@ from coconet_ir.sim.compare import Difference, difference, rounding
 Array = npt.NDArray[Any]
 
 
-def pytest_ignore_collect() -> bool:
+def pytest_ignore_collect() -> bool | None:
     """Whether to leave this folder out."""
     try:
         find_driver()
     except Unavailable:
         return True
-    return False
-
-
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """What the libraries of a GPU warn of is not ours."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.filterwarnings("default"))
+    return None
 
 
 @pytest.fixture(scope="session")

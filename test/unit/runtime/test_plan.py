@@ -87,6 +87,22 @@ def test_sizes_are_zero(split: Split, model: Any) -> None:
         check(program, split, model, {"a": (m, k), "b": (k, n)})
 
 
+def test_custom_operations(split: Split, model: Any) -> None:
+    """Their bodies are part of the program, and give shapes too."""
+    program = Program.parse("""
+    comp.define @rows rule [m, k] -> [m], k = reduction(sum) {
+    ^bb0(%v: tensor<?x?xf32>):
+      %y = comp.reduce sum %v dims [1] : tensor<?x?xf32> -> tensor<?xf32>
+      comp.yield %y : tensor<?xf32>
+    }
+    func.func @f(%x: tensor<?x?xf32>) -> tensor<?xf32> {
+      %y = comp.custom @rows(%x) : (tensor<?x?xf32>) -> tensor<?xf32>
+      func.return %y : tensor<?xf32>
+    }""")
+    for shape in ((5, 7), (0, 3), (3, 0)):
+        check(program, split, model, {"x": shape})
+
+
 SCALARS = """
 func.func @f(%x: tensor<?xTYPE>, %a: TYPE) -> tensor<?xTYPE> {
   %c0 = arith.constant 0 : index
@@ -218,6 +234,20 @@ def test_an_element_that_is_not_there() -> None:
     assert (result.shape, element_name(result.dtype)) == ((), "f32")
     with pytest.raises(IRError, match=r"takes index 3 of dimension 0, which has 3 element\(s\)"):
         plan.bind({"x": (3,)}, {"i": 3})
+
+
+def test_a_place_that_only_the_device_knows() -> None:
+    """It is refused when the program is compiled."""
+    text = """
+    func.func @f(%x: tensor<?xf32>, %i: tensor<i64>) -> f32 {
+      %e = tensor.extract %i[] : tensor<i64>
+      %n = arith.index_cast %e : i64 to index
+      %y = tensor.extract %x[%n] : tensor<?xf32>
+      func.return %y : f32
+    }"""
+    with pytest.raises(IRError, match="which only the device knows") as caught:
+        plan_of(text)
+    assert "<text>:3:7: error: 'tensor.extract' op" in caught.value.render()
 
 
 def test_scalars_that_cannot_be_computed() -> None:

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import f32
 
-from coconet_ir.sim.compare import canonical, checksum, compare, difference, extremes
-from coconet_ir.sim.elements import BF16, F32, Array
+from coconet_ir.sim.compare import (
+    canonical,
+    checksum,
+    compare,
+    difference,
+    extremes,
+    rounding,
+)
+from coconet_ir.sim.elements import BF16, ELEMENTS, F32, Array, float_limits
 from coconet_ir.sim.executor import Outcome, Output
 from coconet_ir.sim.mesh import ONE_RANK
 
@@ -70,3 +77,17 @@ def test_extremes() -> None:
     assert extremes(np.array([3, -2, 7])) == (-2.0, 7.0)
     assert extremes(np.zeros(0)) is None
     assert math.isnan((extremes(np.array([1.0, np.nan], BF16)) or (0, 0))[0])
+
+
+@pytest.mark.parametrize(("name", "steps"), [("f16", 2), ("bf16", 2), ("f8E5M2", 2), ("f32", 80)])
+def test_rounding(name: str, steps: int) -> None:
+    """Outputs may differ by some steps at the largest magnitude, by twice as many not; integers by nothing."""
+    dtype = ELEMENTS[name]
+    step = float(float_limits(dtype).eps)
+    one = np.array([1.0, 0.25], dtype)
+    near, far = (np.array([1.0 + n * steps * step, 0.25], dtype) for n in (1, 3))
+    assert difference("x", one, near).within(rounding(dtype))
+    assert not difference("x", one, far).within(rounding(dtype))
+    whole = np.array([100, 3], np.int64)
+    assert not difference("x", whole, whole + 1).within(rounding(whole.dtype))
+    assert difference("x", whole, whole.copy()).within(rounding(whole.dtype))
