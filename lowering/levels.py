@@ -32,6 +32,8 @@ from coconet_ir.analysis.verifier import (
     check_attributes,
     check_prefixed,
     check_updates,
+    is_device_code,
+    level_of,
     the_mesh,
     unknown_axis,
 )
@@ -41,7 +43,11 @@ from coconet_ir.dialects.attributes import DistAttr, as_tensor
 from coconet_ir.dialects.layout import MeshOp
 from coconet_ir.dialects.regions import FusedOp
 from coconet_ir.lowering.buffers import check_buffers, is_number_tensor_or_buffer
-from coconet_ir.lowering.device.allowed import check_device, check_device_launches
+from coconet_ir.lowering.device.allowed import (
+    check_device,
+    check_device_code,
+    check_device_launches,
+)
 from coconet_ir.lowering.kernels.allowed import check_kernels, check_launches
 from coconet_ir.schedule.selection import argument_names
 
@@ -82,7 +88,7 @@ LEFT_BY = {
 
 def require_level(module: ModuleOp, level: str | None, reader: str) -> None:
     """Raise `IRError` unless a module is at the level, None for the distributed one, that the pass `reader` reads."""
-    found = module.attributes.get(LEVEL)
+    found = level_of(module)
     levels = (None, *map(StringAttr, LEFT_BY))
     wanted = None if level is None else StringAttr(level)
     if found == wanted:
@@ -119,13 +125,16 @@ def verify_level(module: ModuleOp) -> None:
 
     Raises `IRError` at the first thing wrong.
     """
-    name = module.attributes[LEVEL]
+    name = level_of(module)
     if not isinstance(name, StringAttr) or name.data not in LEVELS:
         known = ", ".join(LEVELS)
         raise IRError(
             f"{LEVEL} = {name} is no level of this version; there are: {known} (a distributed program has none)",
             module,
         )
+    if name.data == DEVICE and is_device_code(module):
+        check_device_code(module)
+        return
     the_mesh(module)
     if (error := unknown_axis(module)) is not None:
         raise error

@@ -65,12 +65,20 @@ def find_target(name: str) -> Target:
 def translate(module: ModuleOp, form: str, target: str | None = None) -> str:
     """The text that the kernels of a module become, one of `FORMS`, for a target of this name.
 
-    The kernels stand in the only `gpu.module` of the module, or in the module itself. Without a name the target is the
-    one that the kernels were lowered for. Raises `IRError`.
+    The module is lowered, or device code alone. Without a name the target is the one that the kernels were lowered
+    for. Raises `IRError`.
     """
+    from coconet_ir.analysis.verifier import level_of  # tools import this file for its table
     from coconet_ir.lowering.emit_llvm import emit  # they import this file
     from coconet_ir.lowering.ptx import compile_ptx
 
+    if (level := level_of(module)) != StringAttr("device"):
+        at, first = ("distributed", "coconet-lower")
+        if level is not None:
+            at, first = (f"at level {level}", "the stages down to coconet-lower-kernels")
+        raise IRError(
+            f'is {at}, and {form} is made of the level "device": run {first} first', module
+        )
     container = device_module(module)
     found = _target(container, target)
     return emit(container, found) if form == "nvptx-llvm" else compile_ptx(container, found)
@@ -88,9 +96,13 @@ def _target(container: Operation, name: str | None) -> Target:
 
 
 def device_module(module: ModuleOp) -> Operation:
-    """What holds the kernels of a module. Raises `IRError`."""
+    """What holds the kernels of a module: its only `gpu.module`, or device code alone itself. Raises `IRError`."""
+    from coconet_ir.analysis.verifier import is_device_code
+
     inner = [op for op in module.ops if op.name == "gpu.module"]
     if len(inner) > 1:
         others = [("another is here", op) for op in inner[1:]]
         raise IRError("has several gpu.module, but PTX is made of one", module, others)
+    if not inner and not is_device_code(module):
+        raise IRError("has no kernels: all that it computes is the host's", module)
     return inner[0] if inner else module

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     NoneAttr,
+    StringAttr,
     TensorType,
     UnitAttr,
 )
@@ -73,7 +74,7 @@ def verify_program(module: ModuleOp) -> None:
 
         check_schedules(module)
         return
-    if LEVEL in module.attributes:
+    if level_of(module) is not None:
         from coconet_ir.lowering.levels import verify_level  # it uses checks of this file
 
         verify_level(module)
@@ -112,9 +113,21 @@ def is_schedule(module: ModuleOp) -> bool:
     return SCHEDULE in module.attributes
 
 
+def level_of(module: ModuleOp) -> Attribute | None:
+    """The level that a module states; of device code alone "device", even if it states none; None if distributed."""
+    stated = module.attributes.get(LEVEL)
+    return StringAttr("device") if stated is None and is_device_code(module) else stated
+
+
+def is_device_code(module: ModuleOp) -> bool:
+    """Whether the module holds device code alone: functions and memory of `llvm`, or one module of them."""
+    names = {op.name for op in module.ops}
+    return bool(names) and names <= {"llvm.func", "llvm.mlir.global", "gpu.module"}
+
+
 def require_distributed(module: ModuleOp) -> None:
     """Raise `IRError` for a program below the distributed level, where rewrites and runs find nothing of theirs."""
-    if (level := module.attributes.get(LEVEL)) is not None:
+    if (level := level_of(module)) is not None:
         raise IRError(
             f"is at level {level}, and this takes a distributed program: the one that coconet-lower-to-ranks was given",
             module,

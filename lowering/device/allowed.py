@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects import gpu
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
@@ -17,20 +19,41 @@ DIALECTS = ("llvm", "nvvm")
 """The dialects of a kernel."""
 
 
-def check_device(module: gpu.ModuleOp) -> None:
+def check_code(ops: Iterable[Operation]) -> None:
     """Raise `IRError` for anything but functions and memory of `llvm`, with `llvm` and `nvvm` in them."""
+    for op in ops:
+        if not isinstance(op, llvm.FuncOp | llvm.GlobalOp):
+            raise IRError(
+                "cannot stand among device code, which is functions and memory of llvm", op
+            )
+        for inner in op.walk():
+            if inner.name.split(".")[0] not in DIALECTS:
+                raise IRError(
+                    "cannot stand in a kernel at level 'device': it is to be lowered to llvm or nvvm first",
+                    inner,
+                )
+
+
+def check_device_code(module: ModuleOp) -> None:
+    """Raise `IRError` for a module without a program whose device code is none, or stands in several modules."""
+    for op in module.ops:
+        if isinstance(op, gpu.ModuleOp):
+            if len(module.ops) > 1:
+                raise IRError("must stand alone: device code is one module", op)
+            check_code(op.body.block.ops)
+        else:
+            check_code([op])
+
+
+def check_device(module: gpu.ModuleOp) -> None:
+    """Raise `IRError` for anything but device code for a known device."""
     if module.sym_name.data != MODULE:
         raise IRError(f"must be named @{MODULE}: all kernels stand in one module", module)
     target = module.attributes.get(TARGET)
     if not isinstance(target, StringAttr):
         raise IRError(f'must state its device, as in {TARGET} = "sm_90a"', module)
     find_target(target.data)
-    for op in module.body.block.ops:
-        if not isinstance(op, llvm.FuncOp | llvm.GlobalOp):
-            raise IRError("cannot stand among kernels", op)
-        for inner in op.walk():
-            if inner.name.split(".")[0] not in DIALECTS:
-                raise IRError("cannot stand in a kernel at level 'device'", inner)
+    check_code(module.body.block.ops)
 
 
 def check_device_launches(func: FuncOp) -> None:

@@ -23,11 +23,9 @@ config.maxIndividualTestTime = 60  # seconds
 parts = "--split-input-file"
 second = f"coconet-opt {parts} --no-aliases | filecheck %s"
 generic = f"coconet-opt {parts} --print-op-generic %s"
-device = f"{sys.executable} {root / 'test' / 'filecheck' / 'device.py'}"
 config.substitutions += [
     ("%examples", str(root / "examples")),
     ("GENERIC_ROUNDTRIP", f"{generic} | {second}"),
-    ("%device", device),
 ]
 if (mlir_opt := shutil.which("mlir-opt-22")) is not None:  # the continuous integration installs it
     config.available_features.add("mlir-opt")

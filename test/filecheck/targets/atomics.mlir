@@ -1,6 +1,6 @@
 // Orders and scopes arrive in PTX: what each states is what the memory model of PTX is told.
 
-// RUN: %device -t ptx --target sm_90a %s | filecheck %s
+// RUN: coconet-opt -t ptx --target sm_90a %s | filecheck %s
 
 // CHECK-LABEL: .visible .entry accesses(
 llvm.func @accesses(%p: !llvm.ptr<1>, %x: i32) attributes {nvvm.kernel} {

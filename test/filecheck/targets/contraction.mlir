@@ -1,6 +1,6 @@
 // A product and a sum are two roundings, except where their flags allow one.
 
-// RUN: %device -t ptx --target sm_90a %s | filecheck %s
+// RUN: coconet-opt -t ptx --target sm_90a %s | filecheck %s
 
 // CHECK-LABEL: .visible .entry separate(
 llvm.func @separate(%p: !llvm.ptr<1>, %a: f32, %b: f32, %h: vector<2xf16>) attributes {nvvm.kernel} {

@@ -1,8 +1,8 @@
 // One kernel for each target: y := a * x + y, four elements a thread.
 
-// RUN: %device -t ptx --target sm_80 %s | filecheck %s --check-prefixes=CHECK,SM80
-// RUN: %device -t ptx --target sm_90a %s | filecheck %s --check-prefixes=CHECK,SM90
-// RUN: %device -t ptx --target sm_100a %s | filecheck %s --check-prefixes=CHECK,SM100
+// RUN: coconet-opt -t ptx --target sm_80 %s | filecheck %s --check-prefixes=CHECK,SM80
+// RUN: coconet-opt -t ptx --target sm_90a %s | filecheck %s --check-prefixes=CHECK,SM90
+// RUN: coconet-opt -t ptx --target sm_100a %s | filecheck %s --check-prefixes=CHECK,SM100
 
 // SM80: .version 8.0
 // SM80-NEXT: .target sm_80

@@ -1,6 +1,6 @@
 // Each instruction of PTX states the line it comes from, in other files too; nothing else is written for debuggers.
 
-// RUN: %device -t ptx --target sm_90a %s | filecheck %s
+// RUN: coconet-opt -t ptx --target sm_90a %s | filecheck %s
 
 llvm.func internal @twice(%x: f32) -> f32 attributes {no_inline} { // line 5
   %0 = llvm.fadd %x, %x : f32

@@ -1,6 +1,6 @@
 // The text of LLVM IR, of which LLVM makes PTX: what each operation is written as.
 
-// RUN: %device -t nvptx-llvm --target sm_90a %s | filecheck %s
+// RUN: coconet-opt -t nvptx-llvm --target sm_90a %s | filecheck %s
 
 // CHECK: target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 // CHECK-NEXT: target triple = "nvptx64-nvidia-cuda"

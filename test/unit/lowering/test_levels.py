@@ -12,7 +12,7 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.frontend import check, make_context
 from coconet_ir.lowering.lower import LowerPass
 from coconet_ir.lowering.ptx import compile_ptx
-from coconet_ir.lowering.targets import TARGETS, device_module
+from coconet_ir.lowering.targets import TARGETS, device_module, translate
 from coconet_ir.program import Program
 from coconet_ir.tools import opt, run
 from coconet_ir.tools.pipeline import available_passes, parse_passes
@@ -124,6 +124,84 @@ def test_tools(level: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert distributed_only(level) in err
+
+
+@pytest.mark.parametrize("form", ["ptx", "nvptx-llvm"])
+def test_translation(form: str) -> None:
+    def refused(level: str | None) -> str:
+        with pytest.raises(IRError) as caught:
+            translate(at_levels()[level].module, form, "sm_80")
+        return caught.value.message
+
+    made = f'{form} is made of the level "device": run'
+    assert refused(None) == f"is distributed, and {made} coconet-lower first"
+    for level in ("rank", "buffer", "kernel"):
+        stages = "the stages down to coconet-lower-kernels"
+        assert refused(level) == f'is at level "{level}", and {made} {stages} first'
+    assert "avg_f32" in translate(at_levels()["device"].module, form)
+
+
+def test_a_program_without_kernels() -> None:
+    program = Program.parse("""
+    func.func @f(%a: f32) -> f32 {
+      %b = arith.addf %a, %a : f32
+      func.return %b : f32
+    }""")
+    module = program.module.clone()
+    LowerPass().apply(make_context(), module)
+    with pytest.raises(IRError, match="has no kernels: all that it computes is the host's"):
+        translate(module, "ptx")
+
+
+CODE = "llvm.func @k() attributes {nvvm.kernel} {\n  llvm.return\n}\n"
+ALONE = {
+    "functions": CODE,
+    "functions of the level": f'module attributes {{coconet.level = "device"}} {{\n{CODE}}}\n',
+    "a module": f'"gpu.module"() <{{sym_name = "any"}}> ({{\n{CODE}}}) : () -> ()\n',
+}
+
+
+@pytest.mark.parametrize("text", ALONE.values(), ids=ALONE)
+def test_device_code_alone(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "code.mlir"
+    path.write_text(text)
+    assert opt.main([str(path), "-p", "canonicalize"]) == 0
+    printed = capsys.readouterr().out
+    path.write_text(printed)
+    assert opt.main([str(path)]) == 0
+    assert capsys.readouterr().out == printed
+    assert opt.main([str(path), "-t", "ptx", "--target", "sm_100a"]) == 0
+    assert ".visible .entry k()" in capsys.readouterr().out
+    for arguments in (["-p", "coconet-infer"], ["--totals"]):
+        assert opt.main([str(path), *arguments]) == 1
+        assert distributed_only("device") in capsys.readouterr().err
+    assert opt.main([str(path), "-p", "coconet-lower-kernels"]) == 1
+    assert "it is lowered further already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            ALONE["a module"] + ALONE["a module"].replace("any", "other"),
+            "must stand alone: device code is one module",
+        ),
+        (ALONE["a module"] + CODE, "must stand alone: device code is one module"),
+        (
+            CODE.replace("llvm.return", "%0 = arith.constant 1 : i32\nllvm.return"),
+            "lowered to llvm",
+        ),
+        (
+            '"gpu.module"() <{sym_name = "any"}> ({\n"gpu.func"() <{function_type = () -> ()}> ({\n'
+            '"gpu.return"() : () -> ()\n}) {sym_name = "k", gpu.kernel} : () -> ()\n}) : () -> ()',
+            "cannot stand among device code, which is functions and memory of llvm",
+        ),
+        (CODE + "func.func @f() {\nfunc.return\n}", "has a region: at the top stand layout.mesh"),
+    ],
+)
+def test_what_is_no_device_code(text: str, message: str) -> None:
+    with pytest.raises(IRError, match=message):
+        Program.parse(text)
 
 
 @pytest.mark.parametrize("level", LEVELS)

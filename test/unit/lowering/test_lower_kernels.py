@@ -24,7 +24,14 @@ from coconet_ir.frontend import check, make_context, parse_program
 from coconet_ir.lowering.device.mathematics import SINGLE
 from coconet_ir.lowering.lower_kernels import LowerKernelsPass
 from coconet_ir.lowering.outline import OutlineKernelsPass
-from coconet_ir.lowering.targets import DATA_LAYOUT, TARGETS, TRIPLE, Target, translate
+from coconet_ir.lowering.targets import (
+    DATA_LAYOUT,
+    TARGETS,
+    TRIPLE,
+    Target,
+    device_module,
+    translate,
+)
 from coconet_ir.xdsl_compat import print_module
 
 Array = npt.NDArray[Any]
@@ -382,8 +389,9 @@ def test_translation_needs_the_target_of_the_kernels(host: Any) -> None:
     assert ".target sm_80" in translate(module, "ptx", "sm_80")
     with pytest.raises(IRError, match="was lowered for sm_80, not for sm_90a"):
         translate(module, "ptx", "sm_90a")
+    del device_module(module).attributes["coconet.target"]
     with pytest.raises(IRError, match="states no target"):
-        translate(ModuleOp([]), "ptx")
+        translate(module, "ptx")
 
 
 @pytest.mark.parametrize(

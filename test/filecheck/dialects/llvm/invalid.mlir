@@ -1,4 +1,4 @@
-// RUN: %device --verify-diagnostics %s
+// RUN: coconet-opt --split-input-file --verify-diagnostics %s
 
 llvm.func @f(%a: i32, %x: f32) {
   // expected-error @+1 {{operand 'rhs' at position 1 does not verify: attribute i32 expected from variable 'T', but}}

@@ -1,6 +1,6 @@
-// RUN: %device --print-op-generic %s | %device - | filecheck %s
-// RUN: %if mlir-opt %{ %device %s | mlir-opt-22 --mlir-print-op-generic \
-// RUN:   | %device --print-op-generic - | mlir-opt-22 | %device - | filecheck %s %}
+// RUN: coconet-opt --print-op-generic %s | coconet-opt - | filecheck %s
+// RUN: %if mlir-opt %{ coconet-opt %s | mlir-opt-22 --mlir-print-op-generic \
+// RUN:   | coconet-opt --print-op-generic - | mlir-opt-22 | coconet-opt - | filecheck %s %}
 
 // CHECK: llvm.mlir.global internal @tile() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<256 x f32>
 llvm.mlir.global internal @tile() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<256 x f32>

@@ -1,4 +1,4 @@
-// RUN: %device --verify-diagnostics %s
+// RUN: coconet-opt --split-input-file --verify-diagnostics %s
 
 llvm.func @f() {
   // expected-error @+1 {{Expected attribute i32 but got i64}}

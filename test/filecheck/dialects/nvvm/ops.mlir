@@ -1,6 +1,6 @@
-// RUN: %device --print-op-generic %s | %device - | filecheck %s
-// RUN: %if mlir-opt %{ %device %s | mlir-opt-22 --mlir-print-op-generic \
-// RUN:   | %device --print-op-generic - | mlir-opt-22 | %device - | filecheck %s %}
+// RUN: coconet-opt --print-op-generic %s | coconet-opt - | filecheck %s
+// RUN: %if mlir-opt %{ coconet-opt %s | mlir-opt-22 --mlir-print-op-generic \
+// RUN:   | coconet-opt --print-op-generic - | mlir-opt-22 | coconet-opt - | filecheck %s %}
 
 // CHECK-LABEL: llvm.func @registers() {
 llvm.func @registers() {
