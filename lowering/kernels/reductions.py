@@ -39,7 +39,7 @@ from coconet_ir.lowering.kernels.geometry import (
 )
 from coconet_ir.lowering.kernels.kernel import Kernel
 from coconet_ir.lowering.kernels.launch import Block, Launch
-from coconet_ir.lowering.kernels.nodes import Compute, Guarded, Node, Reduced, Store, walk
+from coconet_ir.lowering.kernels.nodes import Compute, Dropped, Guarded, Node, Reduced, Store, walk
 from coconet_ir.lowering.kernels.space import Accesses, Space
 from coconet_ir.lowering.kernels.trace import Trace
 
@@ -208,9 +208,12 @@ class _Body:
         self.kept = work.kept.place(code, self.number)
 
     def emit(self) -> None:
-        """Write the body, for short rows of whole vectors and for all others."""
-        code = self.kernel.code
-        if self.aligned is None or any(isinstance(n, Guarded) for n in walk(*self.work.nodes())):
+        """Write the body, for short rows of whole vectors and for all others.
+
+        Dropout's numbers take longer than memory, and many lines: written once, in a loop.
+        """
+        code, nodes = self.kernel.code, walk(*self.work.nodes())
+        if self.aligned is None or any(isinstance(node, Guarded | Dropped) for node in nodes):
             self._phases(code, _Loops(self, {}))
             return
         most = code.mul(self.groups.threads, code.number(geometry.ROW_KEPT))
