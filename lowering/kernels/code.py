@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 
-from xdsl.dialects.arith import AddiOp, AndIOp, ConstantOp, DivUIOp, MuliOp, SubiOp
+from xdsl.dialects.arith import AddiOp, AndIOp, ConstantOp, DivUIOp, MuliOp, OrIOp, SubiOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, LocationAttr, UnknownLoc, i1, i32
 from xdsl.dialects.scf import ForOp, IfOp, YieldOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -192,6 +192,10 @@ class Code:
     def both(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """Whether both hold."""
         return self.binary(AndIOp, a, b)
+
+    def either(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """Whether one holds."""
+        return self.binary(OrIOp, a, b)
 
     def all(self, *conditions: SSAValue | None) -> SSAValue:
         """Whether all of at least one hold; None always does."""

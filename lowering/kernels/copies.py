@@ -6,15 +6,16 @@ stores the columns, so that both are moved in whole lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects import gpu
 from xdsl.dialects.memref import LoadOp, StoreOp
 from xdsl.ir import SSAValue
 
 from coconet_ir.lowering.kernels.code import Code
-from coconet_ir.lowering.kernels.emit import Evaluator, Place, in_line
+from coconet_ir.lowering.kernels.emit import Evaluator, in_line
 from coconet_ir.lowering.kernels.geometry import TILE, TILE_ROWS
 from coconet_ir.lowering.kernels.indices import Axis, Size, product
 from coconet_ir.lowering.kernels.kernel import Kernel, element_type
@@ -91,13 +92,22 @@ class _Tiles:
         return rest, code.mul(tile, code.number(TILE))
 
     def launch(self) -> Launch:
-        """Write the kernel."""
+        """Write the kernel; a thread loads all of its elements before it uses one."""
         code = self.kernel.code
-        for row in self._rows(code):
-            self._when_inside(code, row, self.column, self._read)
+        read = [self._cell(code, row, self.column) for row in self._rows(code)]
+        for here, inside, _ in read:
+            here.fetch(*self.work.loads, where=inside)
+        for here, _, cell in read:
+            for load, memory in zip(self.work.loads, self.memories, strict=True):
+                code.do(StoreOp.get(here.value(load), memory, [cell]))
         code.do(gpu.BarrierOp())
-        for row in self._rows(code):
-            self._when_inside(code, self.column, row, self._write)
+        written = [self._cell(code, self.column, row) for row in self._rows(code)]
+        for here, inside, cell in written:
+            for load, memory in zip(self.work.loads, self.memories, strict=True):
+                here.know(load, code.put(LoadOp.get(memory, [cell])))
+            here.fetch(*(store.node for store in self.stores), where=inside)
+        for here, inside, _ in written:
+            code.when(inside, partial(self._write, here))
         return Launch(
             self.kernel,
             "transposes",
@@ -109,34 +119,21 @@ class _Tiles:
         for row in range(0, TILE, TILE_ROWS):
             yield code.add(self.row, code.number(row)) if row else self.row
 
-    def _when_inside(
-        self,
-        code: Code,
-        along: SSAValue,
-        across: SSAValue,
-        body: Callable[[Code, Place, SSAValue], None],
-    ) -> None:
-        """Run a body for an element of the tile if there is one; it gets its place in the tile."""
+    def _cell(
+        self, code: Code, along: SSAValue, across: SSAValue
+    ) -> tuple[Evaluator, SSAValue, SSAValue]:
+        """An element of the tile: what computes it, whether there is one, and its place in the tile."""
         at_along, at_across = code.add(self.first_along, along), code.add(self.first_across, across)
         in_tile = code.both(
             code.less(at_along, code.size(product(axis.extent for axis in self.along))),
             code.less(at_across, code.size(product(axis.extent for axis in self.work.across))),
         )
-        inside = code.both(self.is_there, in_tile)
         place = {**self.place, self.along[-1]: at_along, self.work.across[-1]: at_across}
         cell = code.add(code.mul(along, code.number(TILE + 1)), across)
-        code.when(inside, lambda code: body(code, place, cell))
+        return self.top.at(code, place), code.both(self.is_there, in_tile), cell
 
-    def _read(self, code: Code, place: Place, cell: SSAValue) -> None:
-        here = self.top.at(code, place)
-        for load, memory in zip(self.work.loads, self.memories, strict=True):
-            code.do(StoreOp.get(here.value(load), memory, [cell]))
-
-    def _write(self, code: Code, place: Place, cell: SSAValue) -> None:
-        here = self.top.at(code, place)
-        for load, memory in zip(self.work.loads, self.memories, strict=True):
-            here.know(load, code.put(LoadOp.get(memory, [cell])))
-        here.store_all(self.stores)
+    def _write(self, here: Evaluator, code: Code) -> None:
+        here.guarded(code).store_all(self.stores)
 
     def _count_others(self) -> Size:
         return product(axis.extent for group in self.others for axis in group)

@@ -73,7 +73,7 @@ class Evaluator:
         self.reduced: Mapping[Operation, SSAValue] = {}
         self._wider: Evaluator | None = None
         """Computes what does not change along the axis along which this one is narrower."""
-        self._narrowed: frozenset[Axis | type[Reduced]] | None = None
+        self._narrowed: frozenset[Axis] | None = None
         self._values: ChainMap[Node, SSAValue] = ChainMap()
         self._indices: ChainMap[Index | Atom, SSAValue] = ChainMap()
         self._lanes: list[Evaluator] = []

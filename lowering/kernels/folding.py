@@ -7,8 +7,9 @@ each other, and so on. The tree, and so the bits of a sum, depends on the number
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 
 from xdsl.dialects import arith, gpu
 from xdsl.dialects.builtin import IntegerAttr, i32
@@ -86,6 +87,10 @@ class Fold:
             total = self.combine(code, total, one)
         return total
 
+    def of_vector(self, code: Code, value: SSAValue) -> SSAValue:
+        """An element, or the elements of a vector combined in order."""
+        return reduce(partial(self.combine, code), self.elements(code, value))
+
     def result(self, code: Code, total: SSAValue) -> SSAValue:
         """The total, rounded to the elements of the result."""
         return convert(code, total, element_of(self.op.output.type))
@@ -98,14 +103,23 @@ class Fold:
 
     def over_warp(self, code: Code, value: SSAValue, threads: int = WARP) -> SSAValue:
         """What the threads of a warp have, or of each part of it with so many; every thread gets it."""
-        width = code.constant(IntegerAttr(WARP, i32))
         offset = 1
         while offset < threads:
-            distance = code.constant(IntegerAttr(offset, i32))
-            other = code.put(ShuffleOp(value, distance, width, ShuffleMode.Xor))
-            value = self.combine(code, value, other)
+            value = self._with_other(code, value, offset)
             offset *= 2
         return value
+
+    def over_lanes(self, code: Code, value: SSAValue, steps: Mapping[int, SSAValue]) -> SSAValue:
+        """The same for parts of a size known at run time: `steps` has each distance, and whether it is within one."""
+        for offset, is_within in steps.items():
+            value = code.choose(is_within, self._with_other(code, value, offset), value)
+        return value
+
+    def _with_other(self, code: Code, value: SSAValue, offset: int) -> SSAValue:
+        """Combined with what the thread at a distance in the warp has."""
+        distance, width = (code.constant(IntegerAttr(number, i32)) for number in (offset, WARP))
+        other = code.put(ShuffleOp(value, distance, width, ShuffleMode.Xor))
+        return self.combine(code, value, other)
 
     def over_warps(self, kernel: Kernel, code: Code, of_warp: SSAValue, threads: int) -> SSAValue:
         """What the warps of a block have, combined; every thread gets it, and all must call it."""
@@ -129,7 +143,4 @@ class Fold:
 
     def over_memory(self, code: Code, memory: SSAValue, places: Values) -> SSAValue:
         """What threads have stored at these places of shared memory, combined as a tree."""
-        code.do(gpu.BarrierOp())
-        total = self.tree(code, [code.put(LoadOp.get(memory, [place])) for place in places])
-        code.do(gpu.BarrierOp())  # before the memory is used again
-        return total
+        return self.tree(code, [code.put(LoadOp.get(memory, [place])) for place in places])

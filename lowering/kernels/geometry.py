@@ -27,12 +27,13 @@ FINISH_UNROLLED = 8
 SEGMENT_THREADS = 256
 """Threads that add the buckets of one segment. Part of what bits depend on."""
 
-ROW_THREADS, ROW_SHORT = 256, 1024
-"""A block of row-wise work; a row of up to `ROW_SHORT` elements takes a warp, a longer one the block. Part of what
-bits depend on."""
+ROW_THREADS, ROW_FEW = 256, 256
+"""A block of row-wise work, and up to how many rows, however short, take a block each. The threads, not the rows, are
+part of what bits depend on."""
 
 ROW_KEPT = 32
-"""Elements of a row that a thread holds in registers, so that memory is read once: rows of up to 8,192 elements."""
+"""Elements of a row that a thread holds in registers, so that memory is read once: rows of up to 8,192 elements. Says
+how many lanes a row has, and so is part of what bits depend on."""
 
 COLUMN_WIDTH, COLUMN_PARTS, COLUMN_LONG = 32, 16, 128
 """A block of column-wise work: columns, and parts in which a column of at least `COLUMN_LONG` elements is added, a

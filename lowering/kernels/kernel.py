@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coconet_ir.lowering.kernels.code import INDEX, Code
 from coconet_ir.lowering.kernels.indices import Axis
-from coconet_ir.lowering.kernels.nodes import Node, Reduced, inputs, positions, walk
+from coconet_ir.lowering.kernels.nodes import Load, Node, Reduced, Store, inputs, positions, walk
 from coconet_ir.lowering.kernels.sizes import Dim
 from coconet_ir.lowering.kernels.trace import Trace
 
@@ -35,6 +35,9 @@ SHARED = IntegerAttr(3, i64)
 """The memory space that the threads of a block share."""
 
 Direction = Literal["x", "y"]
+
+Change = Axis | type[Reduced] | type[Store]
+"""What an element may change with: an axis, what the kernel reduces, what it stores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,7 @@ class Kernel:
         self.shared_memory: list[GlobalOp] = []
         self._shared: dict[tuple[MemRefType, str], SSAValue] = {}
         self._ids: dict[tuple[type[Operation], Direction], SSAValue] = {}
-        self._depends: dict[Node, frozenset[Axis | type[Reduced]]] = {}
+        self._depends: dict[Node, frozenset[Change]] = {}
 
     def buffer(self, buffer: Buffer) -> SSAValue:
         """A buffer of the host, as the kernel sees it: one dimension in row-major order."""
@@ -126,11 +129,13 @@ class Kernel:
             self._shared[key] = self.code.put(GetGlobalOp(name, type))
         return self._shared[key]
 
-    def depends(self, node: Node) -> frozenset[Axis | type[Reduced]]:
-        """The axes along which an element changes, and whether a reduction of the kernel is in it."""
+    def depends(self, node: Node) -> frozenset[Change]:
+        """What an element changes with; what it does not change with can be computed before."""
         if node not in self._depends:
             for part in walk(node, into=lambda one: one not in self._depends):
-                found: set[Axis | type[Reduced]] = {Reduced} if isinstance(part, Reduced) else set()
+                found: set[Change] = {Reduced} if isinstance(part, Reduced) else set()
+                if isinstance(part, Load) and part.buffer in self.trace.stored:
+                    found.add(Store)
                 found.update(*(index.axes for index in positions(part)))
                 found.update(*(self._depends[operand] for operand in inputs(part)))
                 self._depends[part] = frozenset(found)

@@ -3,9 +3,12 @@
 Each element that is kept has a group of threads, which goes over what is reduced for it as often as one reduction
 needs the result of another; rows of up to `ROW_KEPT` elements a thread stay in registers meanwhile.
 
-*Rows*, if neighbours in memory are reduced: the group is a warp, for rows of more than `ROW_SHORT` elements a block.
-Thread t of n takes the vectors t, t + n, t + 2n, … of a row, adds their elements in order, and the threads are
-combined as a tree. A vector is 16 bytes of the widest element that the kernel accesses.
+*Rows*, if neighbours in memory are reduced. A vector is 16 bytes of the widest element that the kernel accesses; its
+elements are added in order. A row of more than `WARP * ROW_KEPT` elements takes a block: thread t of n = `ROW_THREADS`
+adds the vectors t, t + n, t + 2n, … in order, and lane g of `WARP` adds the threads g, g + `WARP`, … in order. A
+shorter row has as many lanes as hold it, a power of two, and lane g of n adds the vectors g, g + n, … in order. The
+lanes are combined as a tree. A short row's lanes are neighbours in a warp, with other rows in a block, or, where there
+are few rows, take its vectors from the threads of a block as a long one's do: the bits are the same.
 
 *Columns*, if neighbours are kept: the group is one thread, for columns of at least `COLUMN_LONG` elements
 `COLUMN_PARTS` of them, which take every `COLUMN_PARTS`-th element each; these are combined as a tree.
@@ -17,8 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
+from xdsl.dialects import gpu
+from xdsl.dialects.arith import AndIOp
+from xdsl.dialects.memref import LoadOp
 from xdsl.ir import Operation, SSAValue
 
 from coconet_ir.lowering.kernels import geometry
@@ -29,12 +35,11 @@ from coconet_ir.lowering.kernels.geometry import (
     COLUMN_LONG,
     COLUMN_PARTS,
     COLUMN_WIDTH,
-    ROW_SHORT,
     WARP,
 )
 from coconet_ir.lowering.kernels.kernel import Kernel
 from coconet_ir.lowering.kernels.launch import Block, Launch
-from coconet_ir.lowering.kernels.nodes import Compute, Guarded, Node, Reduced, Store, walk
+from coconet_ir.lowering.kernels.nodes import Compute, Dropped, Guarded, Node, Reduced, Store, walk
 from coconet_ir.lowering.kernels.space import Accesses, Space
 from coconet_ir.lowering.kernels.trace import Trace
 
@@ -73,64 +78,90 @@ def grouped(trace: Trace, name: str, work: Grouped, rows: bool) -> Launch:
     threads = geometry.ROW_THREADS if rows else COLUMN_WIDTH * COLUMN_PARTS
     kernel = Kernel(trace, name, threads)
     aligned = accesses.aligned(kernel, width, work.reduced.extent()) if width > 1 else None
-    groups = _Rows(kernel) if rows else _Columns(kernel)
+    groups = _Rows(kernel, work, width) if rows else _Columns(kernel, work)
     _Body(kernel, work, groups, width, aligned).emit()
-    family = f"reduces {'rows' if rows else 'columns'}"
-    return Launch(
-        kernel, family, lambda host: groups.grid(host, work), lambda host: groups.block(host, work)
-    )
+    return Launch(kernel, f"reduces {'rows' if rows else 'columns'}", groups.grid, groups.block)
 
 
 class _Rows:
-    """A group is a warp or a block, along x; a block holds groups along y."""
+    """A group is the lanes of a row, or a block, along x; a block holds groups along y."""
 
-    def __init__(self, kernel: Kernel):
-        self.kernel = kernel
+    def __init__(self, kernel: Kernel, work: Grouped, width: int):
+        self.kernel, self.work, self.width = kernel, work, width
         self.across, self.along = kernel.thread("y"), kernel.thread("x")
         self.groups, self.threads = kernel.block_size("y"), kernel.block_size("x")
+        self.steps, self.lanes = self._lanes(kernel.code)
+        self.block = cache(self._block)
 
-    def combined(self, code: Code, fold: Fold, value: SSAValue) -> SSAValue:
+    def _lanes(self, code: Code) -> tuple[dict[int, SSAValue], SSAValue]:
+        """Distances of lanes, and whether a row has such lanes; and how many it has."""
+        count, lanes = code.size(self.work.reduced.count), code.number(1)
+        steps: dict[int, SSAValue] = {}
+        for bit in range(WARP.bit_length() - 1):
+            more = code.less(code.number(geometry.ROW_KEPT << bit), count)
+            steps[1 << bit], lanes = more, code.choose(more, code.number(2 << bit), lanes)
+        return steps, lanes
+
+    def combined(self, code: Code, fold: Fold, value: SSAValue, number: int) -> SSAValue:
         """What the threads of the group have, for each of them."""
-        of_warp = fold.over_warp(code, value)
-        return code.branch(
+        total = code.branch(
             code.less(code.number(WARP), self.threads),
-            lambda code: [fold.over_warps(self.kernel, code, of_warp, geometry.ROW_THREADS)],
-            lambda code: [of_warp],
+            lambda code: [self._of_lane(code, fold, value, number)],
+            lambda code: [value],
         )[0]
+        return fold.over_lanes(code, total, self.steps)
 
-    def is_long(self, host: Code, work: Grouped) -> SSAValue:
-        return host.less(host.number(ROW_SHORT), host.size(work.reduced.count))
+    def _of_lane(self, code: Code, fold: Fold, value: SSAValue, number: int) -> SSAValue:
+        """What the threads of a lane have in a block, which all must call."""
+        memory = self.kernel.shared(fold.accumulate, geometry.ROW_THREADS, purpose(number))
+        fold.store(code, value, memory, self.along)
+        code.do(gpu.BarrierOp())
+        lane = code.binary(AndIOp, self.along, code.sub(self.lanes, code.number(1)))
 
-    def block(self, host: Code, work: Grouped) -> Block:
-        """A block for one long row, or for several short ones."""
-        long = self.is_long(host, work)
-        x = host.choose(long, host.number(geometry.ROW_THREADS), host.number(WARP))
-        return x, host.choose(long, host.number(1), host.number(geometry.ROW_THREADS // WARP))
+        def part(code: Code, number: SSAValue, total: Values) -> Values:
+            place = code.add(lane, code.mul(number, self.lanes))
+            return [fold.combine(code, total[0], code.put(LoadOp.get(memory, [place])))]
 
-    def grid(self, host: Code, work: Grouped) -> SSAValue:
+        first = code.put(LoadOp.get(memory, [lane]))
+        stop = code.number(geometry.ROW_THREADS // WARP)
+        return code.loop(code.number(1), stop, code.number(1), [first], part)[0]
+
+    def _block(self, host: Code) -> Block:
+        """A block for one row, or for several short ones."""
+        count, rows = host.size(self.work.reduced.count), host.size(self.work.kept.count)
+        threads = host.number(geometry.ROW_THREADS)
+        alone = host.less(host.number(WARP * geometry.ROW_KEPT), count)
+        if geometry.ROW_KEPT // self.width <= geometry.ROW_THREADS // WARP:  # vectors of a lane
+            alone = host.either(alone, host.at_most(rows, host.number(geometry.ROW_FEW)))
+        _, lanes = self._lanes(host)
+        x = host.choose(alone, threads, lanes)
+        return x, host.divided(threads, x)
+
+    def grid(self, host: Code) -> SSAValue:
         """Blocks for all rows."""
-        rows = host.size(work.kept.count)
-        several = host.blocks(rows, geometry.ROW_THREADS // WARP)
-        return host.choose(self.is_long(host, work), host.blocks(rows, 1), several)
+        _, several = self.block(host)
+        last = host.add(host.size(self.work.kept.count), host.sub(several, host.number(1)))
+        return host.larger(host.divided(last, several), host.number(1))
 
 
 class _Columns:
     """A group is one thread, or several along y; a block holds groups along x, neighbours in memory."""
 
-    def __init__(self, kernel: Kernel):
-        self.kernel = kernel
+    def __init__(self, kernel: Kernel, work: Grouped):
+        self.kernel, self.work = kernel, work
         self.across, self.along = kernel.thread("x"), kernel.thread("y")
         self.groups, self.threads = kernel.block_size("x"), kernel.block_size("y")
 
-    def combined(self, code: Code, fold: Fold, value: SSAValue) -> SSAValue:
+    def combined(self, code: Code, fold: Fold, value: SSAValue, number: int) -> SSAValue:
         """What the threads of the group have, for each of them."""
-        memory = self.kernel.shared(fold.accumulate, COLUMN_WIDTH * COLUMN_PARTS)
+        memory = self.kernel.shared(fold.accumulate, COLUMN_WIDTH * COLUMN_PARTS, purpose(number))
 
         def place(code: Code, part: SSAValue) -> SSAValue:
             return code.add(code.mul(part, code.number(COLUMN_WIDTH)), self.across)
 
         def several(code: Code) -> Values:
             fold.store(code, value, memory, place(code, self.along))
+            code.do(gpu.BarrierOp())
             places = [place(code, code.number(part)) for part in range(COLUMN_PARTS)]
             return [fold.over_memory(code, memory, places)]
 
@@ -138,15 +169,20 @@ class _Columns:
             0
         ]
 
-    def block(self, host: Code, work: Grouped) -> Block:
+    def block(self, host: Code) -> Block:
         """Groups of one thread for short columns, of several for long ones."""
-        short = host.less(host.size(work.reduced.count), host.number(COLUMN_LONG))
+        short = host.less(host.size(self.work.reduced.count), host.number(COLUMN_LONG))
         parts = host.choose(short, host.number(1), host.number(COLUMN_PARTS))
         return host.number(COLUMN_WIDTH), parts
 
-    def grid(self, host: Code, work: Grouped) -> SSAValue:
+    def grid(self, host: Code) -> SSAValue:
         """Blocks for all columns."""
-        return host.blocks(host.size(work.kept.count), COLUMN_WIDTH)
+        return host.blocks(host.size(self.work.kept.count), COLUMN_WIDTH)
+
+
+def purpose(number: int) -> str:
+    """Which memory the reduction of this number uses: two take turns, so a barrier is between two uses of each."""
+    return str(number % 2)
 
 
 class _Body:
@@ -172,9 +208,12 @@ class _Body:
         self.kept = work.kept.place(code, self.number)
 
     def emit(self) -> None:
-        """Write the body, for short rows of whole vectors and for all others."""
-        code = self.kernel.code
-        if self.aligned is None or any(isinstance(n, Guarded) for n in walk(*self.work.nodes())):
+        """Write the body, for short rows of whole vectors and for all others.
+
+        Dropout's numbers take longer than memory, and many lines: written once, in a loop.
+        """
+        code, nodes = self.kernel.code, walk(*self.work.nodes())
+        if self.aligned is None or any(isinstance(node, Guarded | Dropped) for node in nodes):
             self._phases(code, _Loops(self, {}))
             return
         most = code.mul(self.groups.threads, code.number(geometry.ROW_KEPT))
@@ -189,9 +228,8 @@ class _Body:
         """All reductions, then what is stored."""
         work = self.work
         for folds in work.phases():
-            starts = [fold.start(code) for fold in folds]
-            for fold, total in zip(folds, run.reduce(code, folds, starts), strict=True):
-                combined = self.groups.combined(code, fold, total)
+            for fold, total in zip(folds, run.reduce(code, folds), strict=True):
+                combined = self.groups.combined(code, fold, total, len(run.reduced))
                 run.reduced[fold.op] = fold.result(code, combined)
         if work.whole:
             run.store(code)
@@ -212,12 +250,16 @@ class _Body:
         return self.top.at(code, place, inner=inner, width=width, reduced=reduced)
 
 
-def _take(folds: Sequence[Fold], here: Evaluator, totals: Values) -> Values:
-    """Add what is at a place to what the thread has."""
-    values = [here.vector(fold.node) for fold in folds]
+def _parts(folds: Sequence[Fold], here: Evaluator) -> Values:
+    """What each reduction has of a place, the elements of a vector added."""
+    return [fold.of_vector(here.code, here.vector(fold.node)) for fold in folds]
+
+
+def _add(folds: Sequence[Fold], code: Code, totals: Values, parts: Values) -> Values:
+    """Add parts to what the thread has."""
     return [
-        fold.take(here.code, total, value)
-        for fold, total, value in zip(folds, totals, values, strict=True)
+        fold.combine(code, total, part)
+        for fold, total, part in zip(folds, totals, parts, strict=True)
     ]
 
 
@@ -228,37 +270,39 @@ class _Loops:
     body: _Body
     reduced: dict[Operation, SSAValue]
 
-    def reduce(self, code: Code, folds: Sequence[Fold], totals: Values) -> Values:
-        """Go over all elements once."""
-        return self._over(code, totals, partial(_take, folds))
+    def reduce(self, code: Code, folds: Sequence[Fold]) -> Values:
+        """Go over all elements once; what the thread has of them."""
+        return self._over(code, folds, partial(_parts, folds))
 
     def store(self, code: Code) -> None:
         """Store what is stored for all elements."""
 
-        def store(here: Evaluator, totals: Values) -> Values:
+        def store(here: Evaluator) -> Values:
             here.store_all(self.body.work.whole)
-            return totals
+            return ()
 
         self._over(code, (), store)
 
     def _over(
-        self, code: Code, totals: Values, each: Callable[[Evaluator, Values], Values]
+        self, code: Code, folds: Sequence[Fold], each: Callable[[Evaluator], Values]
     ) -> Values:
-        """Run for every vector or element that the thread takes."""
-        body = self.body
+        """Run for every vector or element that the thread takes, and add what that gives."""
+        body, starts = self.body, [fold.start(code) for fold in folds]
 
         def vector(code: Code, at: SSAValue, totals: Values) -> Values:
-            return each(body.at(code, at, body.width, self.reduced), totals)
+            here = body.at(code, at, body.width, self.reduced)
+            return _add(folds, code, totals, each(here))
 
         def element(code: Code, at: SSAValue, totals: Values) -> Values:
-            return each(body.at(code, at, 1, self.reduced), totals)
+            return _add(folds, code, totals, each(body.at(code, at, 1, self.reduced)))
 
         def one_by_one(code: Code, at: SSAValue, totals: Values) -> Values:
             end = code.smaller(code.add(at, code.number(body.width)), body.count)
-            return code.loop(at, end, code.number(1), totals, element)
+            parts = code.loop(at, end, code.number(1), starts, element)
+            return _add(folds, code, totals, parts)
 
         def run(run: Callable[[Code, SSAValue, Values], Values]) -> Callable[[Code], Values]:
-            return lambda code: code.loop(body.first, body.count, body.step, totals, run)
+            return lambda code: code.loop(body.first, body.count, body.step, starts, run)
 
         if body.aligned is None:
             return run(element if body.width == 1 else one_by_one)(code)
@@ -277,19 +321,20 @@ class _Registers:
             here = body.at(code, at, body.width, reduced)
             self.vectors.append((here, code.less(at, body.count)))
 
-    def reduce(self, code: Code, folds: Sequence[Fold], totals: Values) -> Values:
-        """Add all elements that there are.
+    def reduce(self, code: Code, folds: Sequence[Fold]) -> Values:
+        """Add all elements that there are; what the thread has of them.
 
         The first phase keeps what it loads, later ones what they compute too: conversions cost less than registers.
         """
+        totals: Values = [fold.start(code) for fold in folds]
         for here, is_there in self.vectors:
             here.fetch(*(fold.node for fold in folds), where=is_there)
         for here, is_there in self.vectors:
             if self.reduced:
-                new = _take(folds, here, totals)
+                new = _add(folds, code, totals, _parts(folds, here))
                 totals = [code.choose(is_there, *pair) for pair in zip(new, totals, strict=True)]
             else:
-                yes = partial(_take_guarded, folds, here, totals)
+                yes = partial(_add_guarded, folds, here, totals)
                 totals = code.branch(is_there, yes, lambda code, totals=totals: totals)
         return totals
 
@@ -304,8 +349,8 @@ class _Registers:
             code.when(is_there, partial(_store_guarded, self.work.whole, here))
 
 
-def _take_guarded(folds: Sequence[Fold], here: Evaluator, totals: Values, code: Code) -> Values:
-    return _take(folds, here.guarded(code), totals)
+def _add_guarded(folds: Sequence[Fold], here: Evaluator, totals: Values, code: Code) -> Values:
+    return _add(folds, code, totals, _parts(folds, here.guarded(code)))
 
 
 def _store_guarded(stores: Sequence[Store], here: Evaluator, code: Code) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.arith import ConstantOp, MulfOp, MuliOp
-from xdsl.dialects.bufferization import ToTensorOp
+from xdsl.dialects.bufferization import MaterializeInDestinationOp, ToTensorOp
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
@@ -71,6 +71,9 @@ class Trace:
 
     def __init__(self, region: FusedOp, shapes: Shapes):
         self.region, self.sizes = region, Sizes(region, shapes)
+        ops = region.body.block.ops
+        self.stored = {op.dest for op in ops if isinstance(op, MaterializeInDestinationOp)}
+        """The buffers that its kernels store into."""
         self.bounds: list[SSAValue] = []
         """The buffers that bound segments."""
         self.computed: list[Node] = []
@@ -80,7 +83,7 @@ class Trace:
         self.made_by: dict[Node, Operation] = {}
         """The operations that nodes stand for, which say where in the source they come from."""
         self._nodes: dict[tuple[SSAValue, Position], Node] = {}
-        self._order = {op: number for number, op in enumerate(region.body.block.ops)}
+        self._order = {op: number for number, op in enumerate(ops)}
 
     def at(self, value: SSAValue, position: Position) -> Node:
         """What computes an element of a tensor. Raises `IRError` for what no kernel computes."""

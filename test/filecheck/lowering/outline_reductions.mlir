@@ -2,11 +2,13 @@
 // RUN: coconet-opt %s -p coconet-outline-kernels --remarks -o %t 2>&1 | filecheck %s --check-prefix REMARK
 
 module attributes {coconet.level = "buffer"} {
-  // A long row takes a block of 256 threads, a short one a warp, and eight of these are a block.
+  // A long row, and each of few rows, takes a block of 256 threads; of others as many are a block as their lanes fill.
   // CHECK-LABEL: func.func @softmax(
-  // CHECK:         %[[LONG:.*]] = arith.cmpi ult, %[[LIMIT:.*]], %[[COLUMNS:.*]] : index
-  // CHECK:         %[[X:.*]] = arith.select %[[LONG]], %{{.*}}, %{{.*}} : index
-  // CHECK:         %[[Y:.*]] = arith.select %[[LONG]], %{{.*}}, %{{.*}} : index
+  // CHECK:         %[[LONG:.*]] = arith.cmpi ult, %{{.*}}, %[[COLUMNS:.*]] : index
+  // CHECK-NEXT:    %[[FEW:.*]] = arith.cmpi ule, %[[ROWS:.*]], %{{.*}} : index
+  // CHECK-NEXT:    %[[ALONE:.*]] = arith.ori %[[LONG]], %[[FEW]] : i1
+  // CHECK:         %[[X:.*]] = arith.select %[[ALONE]], %[[THREADS:.*]], %{{.*}} : index
+  // CHECK-NEXT:    %[[Y:.*]] = arith.divui %[[THREADS]], %[[X]] : index
   // CHECK:         "gpu.launch_func"(%{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}}, %[[X]], %[[Y]], %{{.*}}) <{kernel = @kernels::@softmax
   // REMARK: remark: outline-kernels 'softmax': applied: @kernels.softmax reduces rows
   func.func @softmax(%x: memref<?x?xf32>) {
@@ -49,13 +51,13 @@ module attributes {coconet.level = "buffer"} {
 }
 
 // The maximum, the sum and what follows: a short row is loaded once, eight vectors a thread, and not again behind the
-// exchange: threads of a warp exchange values, warps by memory.
-// CHECK:       "memref.global"() <{sym_name = "softmax_shared", {{.*}}memref<8xf32, 3 : i64>
+// exchange: threads of a block give lanes what they have, by memory, and lanes exchange values.
+// CHECK:       "memref.global"() <{sym_name = "softmax_shared", {{.*}}memref<256xf32, 3 : i64>
 // CHECK-COUNT-8: vector.load {{.*}} : memref<?xf32>, vector<4xf32>
 // CHECK-NOT:     vector.load
 // CHECK:         arith.maximumf {{.*}} : f32
-// CHECK:         "gpu.shuffle"({{.*}}) <{mode = #gpu<shuffle_mode xor>}>
 // CHECK:         "gpu.barrier"()
+// CHECK:         "gpu.shuffle"({{.*}}) <{mode = #gpu<shuffle_mode xor>}>
 // CHECK-COUNT-8: math.exp {{.*}} : vector<4xf32>
 // CHECK-NOT:     math.exp
 // CHECK:         arith.divf {{.*}} : vector<4xf32>
@@ -65,7 +67,8 @@ module attributes {coconet.level = "buffer"} {
 // CHECK:         scf.for %{{.*}} iter_args(%[[TOTAL:.*]] = %{{.*}}) -> (f32) {
 // CHECK:           vector.load {{.*}} : memref<?xf32>, vector<4xf32>
 // CHECK:           %[[ONE:.*]] = vector.extract %{{.*}}[0] : f32 from vector<4xf32>
-// CHECK:           arith.maximumf %[[TOTAL]], %[[ONE]] : f32
+// CHECK:           arith.maximumf %[[ONE]], %{{.*}} : f32
+// CHECK:           arith.maximumf %[[TOTAL]], %{{.*}} : f32
 // CHECK:         math.exp {{.*}} : vector<4xf32>
 // CHECK:         math.exp {{.*}} : vector<4xf32>
 // CHECK:         vector.store {{.*}} : memref<?xf32>, vector<4xf32>

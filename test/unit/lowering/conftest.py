@@ -331,6 +331,12 @@ def bits(array: Array) -> tuple[tuple[int, ...], str, list[Any]]:
 
 
 @pytest.fixture
+def as_bits() -> Callable[[Array], object]:
+    """Arrays as what compares by bits, but for NaNs, which are all one."""
+    return bits
+
+
+@pytest.fixture
 def close(
     launch: Callable[..., Buffers], simulate: Callable[..., Buffers]
 ) -> Callable[..., Buffers]:

@@ -277,3 +277,11 @@ def test_constants_and_tensors_of_one_element(same: Same) -> None:
     """
     types = {"r": "tensor<1xi32>"}
     same(body, {"r": numbers(1, "i32")}, {"y": "tensor<4x3xi32>"}, types=types)
+
+
+@pytest.mark.parametrize("shape", ["", "1x"])
+def test_one_element_in_place(same: Same, shape: str) -> None:
+    """One thread loads what it overwrites, and the others do not."""
+    type = f"tensor<{shape}f32>"
+    x = np.full((1,) if shape else (), 2, np.float32)
+    same(f"%y = math.sqrt %x : {type}", {"x": x}, {"y": type}, into={"y": "x"}, types={"x": type})

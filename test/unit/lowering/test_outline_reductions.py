@@ -56,8 +56,8 @@ SOFTMAX = """
 """
 
 
-HELD = ((9, 1024), (2, 1032), (1, 8192), (1, 8200))
-"""Rows of whole vectors: the most that a warp and a block hold in registers, and a vector more."""
+HELD = ((9, 1024), (2, 1032), (1, 8192), (1, 8200), (257, 48), (257, 296))
+"""Rows of whole vectors: the most that lanes and a block hold in registers, a vector more, and many short rows."""
 
 
 @pytest.mark.parametrize(
@@ -232,3 +232,84 @@ def test_nothing_is_reduced(same: Same) -> None:
     same(body, {"x": numbers((3, 5))}, {"y": "tensor<?x?xf32>"})
     body = "%y = comp.reduce max %x dims [] : tensor<f32> -> tensor<f32>"
     same(body, {"x": numbers(())}, {"y": "tensor<f32>"})
+
+
+AVERAGE = """
+%s = comp.reduce sum %x dims [0] : tensor<?xf32> -> tensor<f32>
+%half = arith.constant dense<0.5> : tensor<f32>
+%old = arith.mulf %m, %half : tensor<f32>
+%m1 = arith.addf %old, %s : tensor<f32>
+"""
+CENTERED = """
+%ss = comp.broadcast %s dims [] like %x : tensor<f32>, tensor<?xf32> -> tensor<?xf32>
+%y = arith.subf %x, %ss : tensor<?xf32>
+"""
+
+
+@pytest.mark.parametrize("body", [AVERAGE, AVERAGE + CENTERED])
+@pytest.mark.parametrize("size", [1, 7, 1024, 5000])
+def test_one_result_in_place(close: Close, body: str, size: int) -> None:
+    """The thread that overwrites an element is the one that loads it."""
+    outputs = {"m1": "tensor<f32>"} | ({"y": "tensor<?xf32>"} if "%y" in body else {})
+    close(body, {"x": numbers(size), "m": numbers(())}, outputs, into={"m1": "m"}, terms=size)
+
+
+ORDERED = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+LENGTHS = (1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 8191, 8193)
+
+
+def in_stated_order(rows: Array, kind: str) -> Array:
+    """Each row reduced as `reductions` states, from what nothing reduces to; rows of 16-byte vectors."""
+    combine, count = ORDERED[kind], rows.shape[1]
+    width, wide = 16 // rows.itemsize, F32 if rows.itemsize == 2 else rows.dtype
+    limits = np.iinfo(wide) if wide.kind == "i" else None
+    ends = (limits.min, limits.max) if limits else (-np.inf, np.inf)
+    nothing = {"sum": 0, "prod": 1, "max": ends[0], "min": ends[1]}[kind]
+
+    def strided(parts: list[Array], step: int) -> list[Array]:
+        totals = [np.full(len(rows), nothing, wide) for _ in range(step)]
+        for number, part in enumerate(parts):
+            totals[number % step] = combine(totals[number % step], part)
+        return totals
+
+    parts: list[Array] = []
+    for first in range(0, count, width):
+        part = rows[:, first].astype(wide)
+        for at in range(first + 1, min(first + width, count)):
+            part = combine(part, rows[:, at].astype(wide))
+        parts.append(part)
+    lanes = 1
+    while lanes < min(32, count / 32):
+        lanes *= 2
+    parts = strided(strided(parts, 256) if count > 1024 else parts, lanes)
+    while len(parts) > 1:
+        parts = [combine(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0].astype(rows.dtype)
+
+
+@pytest.mark.parametrize("name", ["f32", "bf16", "f16", "f64", "i32"])
+@pytest.mark.parametrize("count", LENGTHS)
+def test_order_of_rows(
+    launch: Callable[..., dict[str, Array]],
+    as_bits: Callable[[Array], object],
+    count: int,
+    name: str,
+) -> None:
+    """A row's bits are those of the stated order, be there few rows or many, aligned or not."""
+    rows = numbers((5, count), name)
+    rows[1] = -0.0
+    if name[0] != "i":
+        rows[2, count // 2] = np.nan
+    lines = [
+        f"%{kind} = comp.reduce {kind} %x dims [1] : tensor<?x?x{name}> -> tensor<?x{name}>"
+        for kind in ORDERED
+    ]
+    with np.errstate(all="ignore"):
+        expected = {kind: in_stated_order(rows, kind) for kind in ORDERED}
+    many = np.tile(rows, (52, 1))  # more than take a block each
+    for x, offset in ((rows, 0), (rows, 1), *([(many, 0), (many, 1)] if count < 1025 else [])):
+        want = {kind: np.tile(value, len(x) // 5) for kind, value in expected.items()}
+        places = {kind: kind for kind in ORDERED}
+        found = launch("\n".join(lines), {"x": x}, places, want, offset=offset)
+        for kind in ORDERED:
+            assert as_bits(found[kind]) == as_bits(want[kind]), (kind, len(x), offset)
