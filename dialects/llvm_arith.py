@@ -58,6 +58,9 @@ FLOAT_PREDICATES = (
     "une", "uno", "_true",
 )  # fmt: skip
 
+_NUMBERS = [IntegerAttr(number, i64) for number in range(len(FLOAT_PREDICATES))]
+"""The numbers of predicates as attributes."""
+
 
 class IntegerBinary(IRDLOperation, abc.ABC):
     """Two integers of one type give a third."""
@@ -72,8 +75,8 @@ class IntegerBinary(IRDLOperation, abc.ABC):
 
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($res)"
 
-    def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
-        fill(self, (lhs, rhs), SSAValue.get(lhs).type)
+    def __init__(self, lhs: SSAValue, rhs: SSAValue):
+        fill(self, (lhs, rhs), lhs.type)
 
 
 class Wrapping(IntegerBinary, abc.ABC):
@@ -162,10 +165,8 @@ class FloatBinary(IRDLOperation, abc.ABC):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$lhs `,` $rhs attr-dict `:` type($res)"
 
-    def __init__(
-        self, lhs: SSAValue | Operation, rhs: SSAValue | Operation, flags: FastMathAttr = NO_FLAGS
-    ):
-        fill(self, (lhs, rhs), SSAValue.get(lhs).type, {"fastmathFlags": flags})
+    def __init__(self, lhs: SSAValue, rhs: SSAValue, flags: FastMathAttr = NO_FLAGS):
+        fill(self, (lhs, rhs), lhs.type, {"fastmathFlags": flags})
 
 
 FAddOp = define(FloatBinary, "llvm.fadd", "`llvm.fadd %a, %b : f32`: their sum (PTX `add.rn`).")
@@ -192,8 +193,8 @@ class FloatUnary(IRDLOperation, abc.ABC):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$arg attr-dict `:` type($res)"
 
-    def __init__(self, arg: SSAValue | Operation, flags: FastMathAttr = NO_FLAGS):
-        fill(self, (arg,), SSAValue.get(arg).type, {"fastmathFlags": flags})
+    def __init__(self, arg: SSAValue, flags: FastMathAttr = NO_FLAGS):
+        fill(self, (arg,), arg.type, {"fastmathFlags": flags})
 
 
 FNegOp = define(FloatUnary, "llvm.fneg", "`llvm.fneg %a : f32`: the sign flipped, of NaN too.")
@@ -246,9 +247,9 @@ class ICmpOp(IRDLOperation):
     custom_directives = (IntegerPredicate,)
     assembly_format = "custom<IntegerPredicate>($predicate) $lhs `,` $rhs attr-dict `:` type($lhs)"
 
-    def __init__(self, predicate: str, lhs: SSAValue | Operation, rhs: SSAValue | Operation):
-        number = IntegerAttr(INTEGER_PREDICATES.index(predicate), i64)
-        type = with_element(SSAValue.get(lhs).type, i1)
+    def __init__(self, predicate: str, lhs: SSAValue, rhs: SSAValue):
+        number = _NUMBERS[INTEGER_PREDICATES.index(predicate)]
+        type = with_element(lhs.type, i1)
         fill(self, (lhs, rhs), type, {"predicate": number})
 
     def verify_(self) -> None:
@@ -277,12 +278,12 @@ class FCmpOp(IRDLOperation):
     def __init__(
         self,
         predicate: str,
-        lhs: SSAValue | Operation,
-        rhs: SSAValue | Operation,
+        lhs: SSAValue,
+        rhs: SSAValue,
         flags: FastMathAttr = NO_FLAGS,
     ):
-        number = IntegerAttr(FLOAT_PREDICATES.index(predicate), i64)
-        type = with_element(SSAValue.get(lhs).type, i1)
+        number = _NUMBERS[FLOAT_PREDICATES.index(predicate)]
+        type = with_element(lhs.type, i1)
         fill(self, (lhs, rhs), type, {"predicate": number, "fastmathFlags": flags})
 
     def verify_(self) -> None:
@@ -307,10 +308,8 @@ class SelectOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$cond `,` $lhs `,` $rhs attr-dict `:` type($cond) `,` type($res)"
 
-    def __init__(
-        self, cond: SSAValue | Operation, lhs: SSAValue | Operation, rhs: SSAValue | Operation
-    ):
-        fill(self, (cond, lhs, rhs), SSAValue.get(lhs).type)
+    def __init__(self, cond: SSAValue, lhs: SSAValue, rhs: SSAValue):
+        fill(self, (cond, lhs, rhs), lhs.type)
 
     def verify_(self) -> None:
         cond, result = self.cond.type, self.res.type

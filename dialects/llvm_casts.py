@@ -42,7 +42,7 @@ class Cast(IRDLOperation, abc.ABC):
 
     assembly_format = "$arg attr-dict `:` type($arg) `to` type($res)"
 
-    def __init__(self, arg: SSAValue | Operation, result_type: Attribute):
+    def __init__(self, arg: SSAValue, result_type: Attribute):
         fill(self, (arg,), result_type)
 
     def verify_(self) -> None:

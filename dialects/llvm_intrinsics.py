@@ -71,12 +71,12 @@ class FloatFunction3(IRDLOperation, abc.ABC):
 
     def __init__(
         self,
-        a: SSAValue | Operation,
-        b: SSAValue | Operation,
-        c: SSAValue | Operation,
+        a: SSAValue,
+        b: SSAValue,
+        c: SSAValue,
         flags: FastMathAttr = NO_FLAGS,
     ):
-        fill(self, (a, b, c), SSAValue.get(a).type, {"fastmathFlags": flags})
+        fill(self, (a, b, c), a.type, {"fastmathFlags": flags})
 
 
 def _float(name: str, doc: str) -> type[FloatFunction]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import ClassVar, cast
@@ -66,7 +66,7 @@ def define(base: type[_OpT], name: str, doc: str) -> type[_OpT]:
 
 def fill(
     op: Operation,
-    operands: Iterable[SSAValue | Operation],
+    operands: Sequence[SSAValue],
     result: Attribute,
     properties: Mapping[str, Attribute] | None = None,
 ) -> None:
@@ -74,8 +74,7 @@ def fill(
 
     IRDL's constructor does so too, in three times the time: it looks for groups of operands.
     """
-    values = [SSAValue.get(operand) for operand in operands]
-    Operation.__init__(op, operands=values, result_types=(result,), properties=properties or {})
+    Operation.__init__(op, operands=operands, result_types=(result,), properties=properties or {})
 
 
 def address_space(type: LLVMPointerType) -> int:

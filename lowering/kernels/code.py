@@ -37,6 +37,7 @@ class Code:
         self.location: LocationAttr = UnknownLoc() if top is None else top.location
         self.top = self if top is None else top
         self._constants: dict[ConstantAttr, SSAValue] = {}
+        self._numbers: dict[int, SSAValue] = {}
         self._sizes: dict[Size, SSAValue] = {}
         self._divisors: dict[Size, SSAValue] = {}
 
@@ -78,7 +79,9 @@ class Code:
 
     def number(self, value: int) -> SSAValue:
         """A constant index."""
-        return self.constant(IntegerAttr(value, INDEX))
+        if (known := self.top._numbers.get(value)) is None:
+            known = self.top._numbers[value] = self.constant(IntegerAttr(value, INDEX))
+        return known
 
     def no(self) -> SSAValue:
         """What is not so."""
