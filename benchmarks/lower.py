@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from coconet_ir.frontend import check, make_context
-from coconet_ir.lowering.emit_llvm import emit
+from coconet_ir.lowering.emit.module import emit
 from coconet_ir.lowering.lower import LowerPass
 from coconet_ir.lowering.ptx import compile_llvm
 from coconet_ir.lowering.targets import TARGETS, Target, device_module

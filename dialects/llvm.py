@@ -2,7 +2,7 @@
 
 Ours under upstream's names, with xDSL's types and attributes: xDSL's operations know no atomic or volatile load, no
 vector of conditions and no kernel, and stop at some texts. Each has its text in LLVM IR in
-`coconet_ir.lowering.emit_llvm`; upstream's others are left out, as device code needs none and LLVM turns some into
+`coconet_ir.lowering.emit.module`; upstream's others are left out, as device code needs none and LLVM turns some into
 nothing that PTX has.
 """
 

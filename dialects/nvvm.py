@@ -3,7 +3,7 @@
 Names, syntax and meaning are upstream's; what is left out (matrix units, tensor maps, tensor memory, `nvvm.inline_ptx`)
 has no user yet. Here stand barriers of blocks and clusters, fences and launches (PTX ISA, "Parallel Synchronization and
 Communication Instructions: barrier, barrier.cluster, membar, griddepcontrol"); the other files hold registers, warps,
-barriers in shared memory, copies and conversions. Each has its LLVM intrinsic in `coconet_ir.lowering.emit_nvvm`, with
+barriers in shared memory, copies and conversions. Each has its LLVM intrinsic in `coconet_ir.lowering.emit.nvvm`, with
 the first target that has it.
 """
 

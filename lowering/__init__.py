@@ -8,7 +8,7 @@ from xdsl.passes import ModulePass
 
 
 def get_lower_to_ranks() -> type[ModulePass]:
-    from coconet_ir.lowering.ranks import LowerToRanksPass
+    from coconet_ir.lowering.lower_to_ranks import LowerToRanksPass
 
     return LowerToRanksPass
 
@@ -26,7 +26,7 @@ def get_bufferize() -> type[ModulePass]:
 
 
 def get_outline_kernels() -> type[ModulePass]:
-    from coconet_ir.lowering.outline import OutlineKernelsPass
+    from coconet_ir.lowering.outline_kernels import OutlineKernelsPass
 
     return OutlineKernelsPass
 

@@ -30,12 +30,12 @@ from coconet_ir.dialects import calls, nccl
 from coconet_ir.dialects.attributes import as_tensor, sizes_of
 from coconet_ir.dialects.comp import MatmulOp, UpdateOp
 from coconet_ir.dialects.regions import FusedOp, YieldOp
-from coconet_ir.lowering.arena import ALIGNMENT, Slot
-from coconet_ir.lowering.buffer_plan import CallStep, CopyStep, KernelStep, Plan, Result, Step
-from coconet_ir.lowering.graph import read_what_is_stored, renamed, scalars_on_host
+from coconet_ir.lowering.buffers.arena import ALIGNMENT, Slot
+from coconet_ir.lowering.buffers.plan import CallStep, CopyStep, KernelStep, Plan, Result, Step
 from coconet_ir.lowering.levels import BUFFER, RANK, RESULT, require_level
-from coconet_ir.lowering.rank_shapes import HostSizes, RankShapes
-from coconet_ir.lowering.ranks_geometry import Arithmetic, Index
+from coconet_ir.lowering.ranks.geometry import Arithmetic, Index
+from coconet_ir.lowering.ranks.graph import read_what_is_stored, renamed, scalars_on_host
+from coconet_ir.lowering.ranks.shapes import HostSizes, RankShapes
 from coconet_ir.schedule.remarks import Remark, emit, location_of
 from coconet_ir.schedule.selection import NAME, Names, called, functions, name_of
 from coconet_ir.xdsl_compat import set_type

@@ -13,12 +13,12 @@ from xdsl.passes import ModulePass
 
 from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.dialects.regions import FusedOp
-from coconet_ir.lowering.form_regions import Emitter, FormedKernel
-from coconet_ir.lowering.graph import Steps, ordered, simplify
-from coconet_ir.lowering.groups import Apart, Group, Grouping, Level
+from coconet_ir.lowering.forming.groups import Apart, Group, Grouping, Level
+from coconet_ir.lowering.forming.regions import Emitter, FormedKernel
 from coconet_ir.lowering.levels import RANK, require_level
-from coconet_ir.lowering.rank_shapes import RankShapes
-from coconet_ir.lowering.reads import Access
+from coconet_ir.lowering.ranks.graph import Steps, ordered, simplify
+from coconet_ir.lowering.ranks.reads import Access
+from coconet_ir.lowering.ranks.shapes import RankShapes
 from coconet_ir.passes.regions import dissolve
 from coconet_ir.schedule.remarks import Remark, emit, location_of
 from coconet_ir.schedule.selection import functions, label_of, name_of

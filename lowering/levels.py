@@ -42,7 +42,7 @@ from coconet_ir.dialects import nccl
 from coconet_ir.dialects.attributes import DistAttr, as_tensor
 from coconet_ir.dialects.layout import MeshOp
 from coconet_ir.dialects.regions import FusedOp
-from coconet_ir.lowering.buffers import check_buffers, is_number_tensor_or_buffer
+from coconet_ir.lowering.buffers.allowed import check_buffers, is_number_tensor_or_buffer
 from coconet_ir.lowering.device.allowed import (
     check_device,
     check_device_code,

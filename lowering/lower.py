@@ -34,8 +34,8 @@ class LowerPass(ModulePass):
         from coconet_ir.lowering.bufferize import BufferizePass
         from coconet_ir.lowering.form_kernels import FormKernelsPass
         from coconet_ir.lowering.lower_kernels import LowerKernelsPass
-        from coconet_ir.lowering.outline import OutlineKernelsPass
-        from coconet_ir.lowering.ranks import LowerToRanksPass
+        from coconet_ir.lowering.lower_to_ranks import LowerToRanksPass
+        from coconet_ir.lowering.outline_kernels import OutlineKernelsPass
 
         return (
             LowerToRanksPass(),

@@ -22,7 +22,7 @@ from xdsl.ir import Operation
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.llvm_functions import FuncOp
 from coconet_ir.lowering import ptx_worker
-from coconet_ir.lowering.emit_llvm import emit
+from coconet_ir.lowering.emit.module import emit
 from coconet_ir.lowering.targets import Target
 
 TIME_LIMIT = 60.0

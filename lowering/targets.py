@@ -69,7 +69,7 @@ def translate(module: ModuleOp, form: str, target: str | None = None) -> str:
     for. Raises `IRError`.
     """
     from coconet_ir.analysis.verifier import level_of  # tools import this file for its table
-    from coconet_ir.lowering.emit_llvm import emit  # they import this file
+    from coconet_ir.lowering.emit.module import emit  # they import this file
     from coconet_ir.lowering.ptx import compile_ptx
 
     if (level := level_of(module)) != StringAttr("device"):

@@ -21,7 +21,7 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects import calls
 from coconet_ir.dialects.nccl import GroupOp
 from coconet_ir.dialects.syntax import numbers
-from coconet_ir.lowering.arena import ALIGNMENT
+from coconet_ir.lowering.buffers.arena import ALIGNMENT
 from coconet_ir.lowering.kernels.kernel import MODULE
 from coconet_ir.lowering.levels import RESULT, SIZE
 from coconet_ir.runtime.entry import Entry, one_rank

@@ -15,8 +15,8 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import sizes_of
 from coconet_ir.dialects.blocks import SegmentBroadcastBlockOp, SegmentReduceBlockOp
 from coconet_ir.dialects.regions import FusedOp
-from coconet_ir.lowering.extents import given_sizes
 from coconet_ir.lowering.kernels.indices import Size, product
+from coconet_ir.lowering.ranks.extents import given_sizes
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Dim:
 
 def shapes_of(func: FuncOp) -> Shapes:
     """The classes of equal dimensions of a function at the level of buffers."""
-    from coconet_ir.lowering.rank_shapes import RankShapes  # it knows levels, which know kernels
+    from coconet_ir.lowering.ranks.shapes import RankShapes  # it knows levels, which know kernels
 
     return RankShapes(func)
 

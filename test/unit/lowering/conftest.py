@@ -29,7 +29,7 @@ from xdsl.dialects.gpu import GPU
 from coconet_ir.dialects.llvm import LLVM
 from coconet_ir.dialects.nvvm import NVVM
 from coconet_ir.frontend import make_context, parse_program
-from coconet_ir.lowering.outline import OutlineKernelsPass
+from coconet_ir.lowering.outline_kernels import OutlineKernelsPass
 from coconet_ir.lowering.targets import DATA_LAYOUT, TRIPLE, Target
 from coconet_ir.sim.elements import ELEMENTS, element_name
 from coconet_ir.sim.executor import run

@@ -20,7 +20,7 @@ from coconet_ir.frontend import check, make_context, parse_program
 from coconet_ir.lowering.bufferize import BufferizePass
 from coconet_ir.lowering.form_kernels import FormKernelsPass
 from coconet_ir.lowering.levels import RESULT, SIZE
-from coconet_ir.lowering.ranks import LowerToRanksPass
+from coconet_ir.lowering.lower_to_ranks import LowerToRanksPass
 from coconet_ir.schedule.selection import argument_names
 from coconet_ir.sim.binding import Input, bind_mesh, the_function, typed
 from coconet_ir.sim.executor import Outcome, run

@@ -37,9 +37,9 @@ from coconet_ir.dialects.llvm_arith import AddOp
 from coconet_ir.dialects.llvm_branches import BrOp, ReturnOp
 from coconet_ir.dialects.llvm_functions import FuncOp, GlobalOp
 from coconet_ir.dialects.nvvm import NVVM
-from coconet_ir.lowering.emit_llvm import ENTRIES, emit
-from coconet_ir.lowering.emit_operations import CONSTANTS
-from coconet_ir.lowering.emit_types import constant_text, quoted, size_and_alignment, type_text
+from coconet_ir.lowering.emit.llvm import CONSTANTS
+from coconet_ir.lowering.emit.module import ENTRIES, emit
+from coconet_ir.lowering.emit.types import constant_text, quoted, size_and_alignment, type_text
 from coconet_ir.lowering.ptx import compile_llvm, compile_ptx
 from coconet_ir.lowering.targets import DATA_LAYOUT, TARGETS, TRIPLE
 

@@ -21,9 +21,9 @@ from coconet_ir.dialects.tensor import ExtractOp
 from coconet_ir.frontend import check, make_context, parse_program
 from coconet_ir.lowering.bufferize import BufferizePass
 from coconet_ir.lowering.form_kernels import FormKernelsPass
-from coconet_ir.lowering.outline import OutlineKernelsPass
-from coconet_ir.lowering.ranks import LowerToRanksPass
-from coconet_ir.lowering.reads import RENAMES
+from coconet_ir.lowering.lower_to_ranks import LowerToRanksPass
+from coconet_ir.lowering.outline_kernels import OutlineKernelsPass
+from coconet_ir.lowering.ranks.reads import RENAMES
 from coconet_ir.sim.binding import bind_mesh, the_function
 from coconet_ir.sim.compare import compare
 from coconet_ir.sim.inputs import generate

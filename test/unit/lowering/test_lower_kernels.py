@@ -23,7 +23,7 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.frontend import check, make_context, parse_program
 from coconet_ir.lowering.device.mathematics import SINGLE
 from coconet_ir.lowering.lower_kernels import LowerKernelsPass
-from coconet_ir.lowering.outline import OutlineKernelsPass
+from coconet_ir.lowering.outline_kernels import OutlineKernelsPass
 from coconet_ir.lowering.targets import (
     DATA_LAYOUT,
     TARGETS,

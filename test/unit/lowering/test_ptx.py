@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from coconet_ir.diagnostics import IRError
 from coconet_ir.lowering import ptx, ptx_worker
-from coconet_ir.lowering.emit_llvm import emit
+from coconet_ir.lowering.emit.module import emit
 from coconet_ir.lowering.ptx import CompilerFailed, compile_llvm, compile_ptx
 from coconet_ir.lowering.targets import TARGETS, Target
 

@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp
 
 from coconet_ir.diagnostics import IRError
 from coconet_ir.frontend import check, make_context, parse_program
-from coconet_ir.lowering.ranks import LowerToRanksPass
+from coconet_ir.lowering.lower_to_ranks import LowerToRanksPass
 from coconet_ir.sim.binding import Input, bind_mesh, the_function
 from coconet_ir.sim.compare import compare
 from coconet_ir.sim.executor import run

@@ -12,7 +12,7 @@ from coconet_ir.analysis.customs import custom
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.regions import FusedOp
 from coconet_ir.frontend import check, make_context, parse_program
-from coconet_ir.lowering.ranks import LowerToRanksPass
+from coconet_ir.lowering.lower_to_ranks import LowerToRanksPass
 from coconet_ir.schedule.remarks import collect
 from coconet_ir.sim.binding import bind_mesh, the_function
 from coconet_ir.sim.compare import compare

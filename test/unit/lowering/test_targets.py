@@ -20,8 +20,8 @@ from coconet_ir.dialects.llvm_branches import ReturnOp, Terminator
 from coconet_ir.dialects.llvm_functions import FuncOp, GlobalOp
 from coconet_ir.dialects.llvm_memory import StoreOp
 from coconet_ir.dialects.llvm_types import GLOBAL, pointer
-from coconet_ir.lowering.emit_llvm import ENTRIES, emit
-from coconet_ir.lowering.emit_operations import CONSTANTS, NVVM_FUNCTIONS
+from coconet_ir.lowering.emit.llvm import CONSTANTS, NVVM_FUNCTIONS
+from coconet_ir.lowering.emit.module import ENTRIES, emit
 from coconet_ir.lowering.ptx import compile_llvm, compile_ptx
 from coconet_ir.lowering.targets import TARGETS, Target, find_target, translate
 

@@ -25,8 +25,8 @@ from coconet_ir.analysis.rules import rank_of
 from coconet_ir.frontend import make_context
 from coconet_ir.lowering.bufferize import BufferizePass
 from coconet_ir.lowering.form_kernels import FormKernelsPass
-from coconet_ir.lowering.outline import OutlineKernelsPass
-from coconet_ir.lowering.ranks import LowerToRanksPass
+from coconet_ir.lowering.lower_to_ranks import LowerToRanksPass
+from coconet_ir.lowering.outline_kernels import OutlineKernelsPass
 from coconet_ir.program import Program
 from coconet_ir.runtime import cuda, dlpack, executable
 from coconet_ir.runtime.executable import Executable

@@ -16,8 +16,8 @@ from coconet_ir.dialects.llvm_types import (
     number_of,
 )
 from coconet_ir.dialects.nvvm_registers import REGISTERS, BoundedRegister
-from coconet_ir.lowering.emit_function import Entry, Typed, Writer
-from coconet_ir.lowering.emit_types import type_text
+from coconet_ir.lowering.emit.function import Entry, Typed, Writer
+from coconet_ir.lowering.emit.types import type_text
 
 NEEDS: dict[type[Operation], int] = {
     **dict.fromkeys(

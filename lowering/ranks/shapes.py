@@ -15,9 +15,9 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.attributes import DistAttr, sizes_of
 from coconet_ir.dialects.blocks import SegmentReduceBlockOp
 from coconet_ir.dialects.nccl import AllGatherOp, PackOp, UnpackOp
-from coconet_ir.lowering.extents import given_sizes, rule_on_rank
 from coconet_ir.lowering.levels import LAYOUT, SIZE
-from coconet_ir.lowering.ranks_geometry import Arithmetic, Index, known
+from coconet_ir.lowering.ranks.extents import given_sizes, rule_on_rank
+from coconet_ir.lowering.ranks.geometry import Arithmetic, Index, known
 from coconet_ir.schedule.selection import argument_names
 
 

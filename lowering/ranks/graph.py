@@ -1,7 +1,7 @@
 """What one rank's program does with tensors, in steps, and which step waits for which.
 
-Steps are units (`coconet_ir.lowering.reads`), calls of the library, and updates by what a call gives. An update waits
-for all that reads the argument as it was.
+Steps are units (`coconet_ir.lowering.ranks.reads`), calls of the library, and updates by what a call gives. An update
+waits for all that reads the argument as it was.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from coconet_ir.dialects.attributes import as_tensor
 from coconet_ir.dialects.blocks import SegmentBroadcastBlockOp, SegmentReduceBlockOp
 from coconet_ir.dialects.comp import MatmulOp, UpdateOp
 from coconet_ir.dialects.tensor import ExtractOp
-from coconet_ir.lowering.reads import RENAMES, Access, Read, Reads, makes_tensor
+from coconet_ir.lowering.ranks.reads import RENAMES, Access, Read, Reads, makes_tensor
 
 SEGMENTED = (SegmentReduceBlockOp, SegmentBroadcastBlockOp)
 """Operations that look for the segment of an element, in memory."""

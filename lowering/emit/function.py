@@ -12,8 +12,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.llvm_branches import Terminator
 from coconet_ir.dialects.llvm_functions import FuncOp, GlobalOp
-from coconet_ir.lowering.emit_debug import DebugInfo, Metadata
-from coconet_ir.lowering.emit_types import NoText, type_text
+from coconet_ir.lowering.emit.debug import DebugInfo, Metadata
+from coconet_ir.lowering.emit.types import NoText, type_text
 from coconet_ir.lowering.targets import Target
 
 Entry: TypeAlias = Callable[["Writer", Any], None]

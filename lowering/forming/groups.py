@@ -21,8 +21,8 @@ from coconet_ir.analysis.shapes import Extent
 from coconet_ir.dialects.blocks import SegmentReduceBlockOp
 from coconet_ir.dialects.comp import BroadcastOp, ReduceOp, UpdateOp
 from coconet_ir.dialects.syntax import numbers
-from coconet_ir.lowering.rank_shapes import RankShapes
-from coconet_ir.lowering.reads import Access, Read
+from coconet_ir.lowering.ranks.reads import Access, Read
+from coconet_ir.lowering.ranks.shapes import RankShapes
 from coconet_ir.schedule.selection import called, label_of
 
 MOST_TENSORS = 128

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from coconet_ir.dialects.comp import BroadcastOp
 from coconet_ir.dialects.regions import FusedOp, YieldOp
-from coconet_ir.lowering.graph import Steps
+from coconet_ir.lowering.ranks.graph import Steps
 from coconet_ir.schedule.selection import NAME, called
 
 

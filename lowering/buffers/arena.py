@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from coconet_ir.analysis.bytes import Term, show
 from coconet_ir.analysis.shapes import Extent
-from coconet_ir.lowering.rank_shapes import RankShapes
+from coconet_ir.lowering.ranks.shapes import RankShapes
 
 ALIGNMENT = 256
 """Slots begin at multiples of so many bytes, for the widest accesses of kernels and calls."""

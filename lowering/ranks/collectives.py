@@ -28,8 +28,8 @@ from coconet_ir.dialects.arith import ExtFOp, ExtSIOp, IndexCastOp, SIToFPOp, Tr
 from coconet_ir.dialects.attributes import sizes_of, with_element
 from coconet_ir.dialects.elements import default_accumulate, element_of, is_float
 from coconet_ir.dialects.syntax import numbers
-from coconet_ir.lowering.ranks_geometry import Index
-from coconet_ir.lowering.ranks_program import Local, RankProgram, local_type
+from coconet_ir.lowering.ranks.geometry import Index
+from coconet_ir.lowering.ranks.program import Local, RankProgram, local_type
 from coconet_ir.schedule.selection import name_of
 
 Steps = Generator[nccl.CallOp, SSAValue, SSAValue]

@@ -25,11 +25,11 @@ from coconet_ir.dialects.comp import UpdateOp
 from coconet_ir.dialects.elements import element_of
 from coconet_ir.dialects.regions import FusedOp
 from coconet_ir.dialects.tensor import ExtractOp
-from coconet_ir.lowering.arena import Arena, Life, Slot
-from coconet_ir.lowering.graph import is_call, renamed, scalars_on_host, tensors_read
-from coconet_ir.lowering.groups import Apart, Group, Grouping
-from coconet_ir.lowering.rank_shapes import RankShapes
-from coconet_ir.lowering.reads import RENAMES, Reads
+from coconet_ir.lowering.buffers.arena import Arena, Life, Slot
+from coconet_ir.lowering.forming.groups import Apart, Group, Grouping
+from coconet_ir.lowering.ranks.graph import is_call, renamed, scalars_on_host, tensors_read
+from coconet_ir.lowering.ranks.reads import RENAMES, Reads
+from coconet_ir.lowering.ranks.shapes import RankShapes
 from coconet_ir.schedule.selection import called
 
 IN_PLACE = (nccl.AllReduceOp, nccl.ReduceOp, nccl.BroadcastOp)

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation
 from coconet_ir.diagnostics import IRError, op_name
 from coconet_ir.dialects.attributes import as_tensor
 from coconet_ir.dialects.regions import FusedOp, YieldOp
-from coconet_ir.lowering.reads import makes_tensor
+from coconet_ir.lowering.ranks.reads import makes_tensor
 
 HOST = (
     *("func.return", "layout.axis_size", "layout.coordinate", "coll.fused", "comp.matmul_into"),

@@ -15,7 +15,7 @@ from coconet_ir.analysis.dist import Dist
 from coconet_ir.analysis.notation import Dim, Shape
 from coconet_ir.analysis.rules import rule_of
 from coconet_ir.dialects.attributes import as_tensor, dist_of, sizes_of
-from coconet_ir.lowering.ranks_geometry import Arithmetic, Geometry, Index, Range, known
+from coconet_ir.lowering.ranks.geometry import Arithmetic, Geometry, Index, Range, known
 from coconet_ir.schedule.selection import name_of
 
 

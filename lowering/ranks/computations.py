@@ -35,8 +35,8 @@ from coconet_ir.dialects.elements import element_of, is_float
 from coconet_ir.dialects.reshape import ReshapeOp
 from coconet_ir.dialects.syntax import numbers
 from coconet_ir.dialects.tensor import ExtractOp
-from coconet_ir.lowering.ranks_geometry import known
-from coconet_ir.lowering.ranks_program import Local, RankProgram, local_type
+from coconet_ir.lowering.ranks.geometry import known
+from coconet_ir.lowering.ranks.program import Local, RankProgram, local_type
 
 Results = Sequence[SSAValue | Local]
 """What the results of an operation are; a `Local` where its rule does not say the sizes."""

@@ -1,6 +1,6 @@
 """LLVM IR from a module of `llvm` and `nvvm`: our own text, written for NVPTX.
 
-Each operation has one entry in one table (`emit_operations`, `emit_nvvm`); one without an entry is an error, never a
+Each operation has one entry in one table (`emit.llvm`, `emit.nvvm`); one without an entry is an error, never a
 guess. Alignments and the data layout are always written. Blocks may stand in any order, and a block that nothing
 reaches is left out.
 """
@@ -16,10 +16,10 @@ from xdsl.ir import Attribute, Operation
 
 from coconet_ir.dialects.llvm_functions import FuncOp, GlobalOp
 from coconet_ir.dialects.llvm_types import array_numbers, number_of
-from coconet_ir.lowering.emit_function import Entry, ModuleState, Writer, blame, require
-from coconet_ir.lowering.emit_nvvm import NVVM_ENTRIES
-from coconet_ir.lowering.emit_operations import CONSTANTS, LLVM_ENTRIES
-from coconet_ir.lowering.emit_types import (
+from coconet_ir.lowering.emit.function import Entry, ModuleState, Writer, blame, require
+from coconet_ir.lowering.emit.llvm import CONSTANTS, LLVM_ENTRIES
+from coconet_ir.lowering.emit.nvvm import NVVM_ENTRIES
+from coconet_ir.lowering.emit.types import (
     NoText,
     constant_text,
     size_and_alignment,

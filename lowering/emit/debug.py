@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from xdsl.ir import Operation
 
 from coconet_ir.diagnostics import Position, position
-from coconet_ir.lowering.emit_types import quoted
+from coconet_ir.lowering.emit.types import quoted
 
 
 class Metadata:

@@ -34,8 +34,8 @@ from coconet_ir.dialects.llvm_types import (
     overflow_names,
     pointer,
 )
-from coconet_ir.lowering.emit_function import Constant, Entry, Typed, Writer
-from coconet_ir.lowering.emit_types import (
+from coconet_ir.lowering.emit.function import Constant, Entry, Typed, Writer
+from coconet_ir.lowering.emit.types import (
     NoText,
     constant_text,
     quoted,

@@ -27,11 +27,11 @@ from coconet_ir.dialects.attributes import DistAttr, as_tensor, dist_of, sizes_o
 from coconet_ir.dialects.custom import DefineOp
 from coconet_ir.dialects.regions import FusedOp, GroupOp, OverlapOp, RegionOp
 from coconet_ir.lowering.levels import GLOBAL, LAYOUT, RANK, SIZE, require_level
-from coconet_ir.lowering.ranks_collectives import communicate, is_collective
-from coconet_ir.lowering.ranks_computations import compute
-from coconet_ir.lowering.ranks_geometry import Index
-from coconet_ir.lowering.ranks_program import Local, RankProgram, local_type
-from coconet_ir.lowering.ranks_regions import build, split
+from coconet_ir.lowering.ranks.collectives import communicate, is_collective
+from coconet_ir.lowering.ranks.computations import compute
+from coconet_ir.lowering.ranks.geometry import Index
+from coconet_ir.lowering.ranks.program import Local, RankProgram, local_type
+from coconet_ir.lowering.ranks.regions import build, split
 from coconet_ir.schedule.remarks import emit
 from coconet_ir.schedule.rewriting import applied, check_ready
 from coconet_ir.schedule.selection import Names, argument_names, functions, name_of

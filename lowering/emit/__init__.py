@@ -1,0 +1,1 @@
+"""LLVM IR from `llvm` and `nvvm`, as text."""

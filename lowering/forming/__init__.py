@@ -1,0 +1,1 @@
+"""Which operations of one rank's program are one kernel."""
