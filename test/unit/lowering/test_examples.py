@@ -32,6 +32,9 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.mlir"))
 *TO_KERNELS, LOWER_KERNELS = LowerPass("sm_80").stages()
 
+CONTRACTED = re.compile(r"\b(?:add|sub|mul)(?:\.ftz)?\.(?:b?f16(?:x2)?|f32|f64)\b.*")
+"""What ptxas may make one operation with another: it does not round as stated."""
+
 Scheduled = Callable[[str], Mapping[str, Program]]
 
 
@@ -117,7 +120,9 @@ def test_kernels_assemble_for_every_target(
     together = kernels(stages[-1] for stages in forms(name, scheduled))
     for target in TARGETS.values():
         LowerKernelsPass(target.name).apply(make_context(), lowered := together.clone())
-        said = assemble(translate(lowered, "ptx"), target)
+        said = assemble(ptx := translate(lowered, "ptx"), target)
+        assert f".version {target.version}\n.target {target.name}\n" in ptx
+        assert CONTRACTED.findall(ptx) == []
         frames = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill", said)
         assert frames, said
         assert set(frames) == {("0", "0")}, said
