@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from coconet_ir.analysis.customs import custom
 from coconet_ir.analysis.totals import Totals
-from coconet_ir.diagnostics import diagnose, render
+from coconet_ir.diagnostics import IRError, Unavailable, diagnose, render
 from coconet_ir.program import Handle, Program, Schedule
 from coconet_ir.schedule.remarks import Remark, collect
 from coconet_ir.sim.compare import Difference, compare
@@ -29,12 +29,14 @@ from coconet_ir.sim.inputs import save as write_arrays
 __all__ = [
     "Difference",
     "Handle",
+    "IRError",
     "Outcome",
     "Output",
     "Program",
     "Remark",
     "Schedule",
     "Totals",
+    "Unavailable",
     "collect",
     "compare",
     "custom",

@@ -89,9 +89,14 @@ def _target(container: Operation, name: str | None) -> Target:
     stated = container.attributes.get(TARGET)
     own = stated.data if isinstance(stated, StringAttr) else None
     if name is None and own is None:
-        raise IRError("states no target, and --target names none", container)
+        raise IRError(
+            f"states no target, and --target names none: there are {', '.join(TARGETS)}", container
+        )
     if name is not None and own is not None and name != own:
-        raise IRError(f"was lowered for {own}, not for {name}: lower it again", container)
+        raise IRError(
+            f"was lowered for {own}, not for {name}: lower it with coconet-lower{{target={name}}}",
+            container,
+        )
     return find_target(name or own or "")
 
 

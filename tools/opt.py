@@ -117,7 +117,8 @@ def _argument_parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("input", nargs="?", default="-", metavar="FILE", help="the program; - is standard input")
-    add("-p", "--passes", default="", metavar="PIPELINE", help="as in 'pass{option=value},pass2'")
+    add("-p", "--passes", action="append", default=[], metavar="PIPELINE",
+        help="as in 'pass{option=value},pass2'; several run one after the other")  # fmt: skip
     add("--schedule", action="append", default=[], metavar="FILE[:NAME]",
         help="apply a schedule after the passes")  # fmt: skip
     add("-o", "--output", default="-", metavar="FILE", help="written only if all went well")
@@ -148,7 +149,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.list_passes:
         sys.stdout.write(list_passes(available))
         return 0
-    passes = parse_passes(options.passes, available)
+    passes = [one for pipeline in options.passes for one in parse_passes(pipeline, available)]
     if options.schedule:
         from coconet_ir.passes.schedule import SchedulePass
 

@@ -129,7 +129,8 @@ def require_distributed(module: ModuleOp) -> None:
     """Raise `IRError` for a program below the distributed level, where rewrites and runs find nothing of theirs."""
     if (level := level_of(module)) is not None:
         raise IRError(
-            f"is at level {level}, and this takes a distributed program: the one that coconet-lower-to-ranks was given",
+            f"is at level {level}, and rewrites, schedules, explanations and runs take a distributed program: do that "
+            "before coconet-lower, as in -p coconet-schedule{file=FILE},coconet-lower",
             module,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import gpu
@@ -27,7 +27,7 @@ class Compiled:
 
     plan: Plan
     """What the host does."""
-    ptx: str
+    ptx: str = field(repr=False)
     """The kernels; nothing if there are none."""
     target: str
     """The kind of device that they are for, as ptxas calls it: `sm_90a`."""

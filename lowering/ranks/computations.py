@@ -65,7 +65,7 @@ def _lower_to(op: Operation) -> Callable[[RankProgram, Any], Results]:
         return found
     dialect = op.name.split(".")[0]
     if op.regions or not (dialect in ("arith", "math") or isinstance(op, _ALIKE)):
-        raise IRError("has no form in the program of one rank", op)
+        raise IRError("is not lowered yet: it has neither a kernel nor a call of a library", op)
     if all(as_tensor(value.type) is None for value in (*op.operands, *op.results)):
         return _scalar
     return _alike

@@ -163,6 +163,16 @@ def test_good_pipelines(program: Path) -> None:
         assert main([str(program), "-p", spec, "-o", os.devnull]) == 0, spec
 
 
+def test_pipelines_run_one_after_the_other(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipelines = ["-p", "probe,needy{size=2}", "-p", "probe"]
+    assert main([str(program), *pipelines, "--time-passes", "-o", os.devnull]) == 0
+    lines = [line.split()[0] for line in capsys.readouterr().err.splitlines()]
+    assert [line for line in lines if line in ("probe", "needy")] == ["probe", "needy"]
+    assert main([str(program), "-p", "probe", "-p", "nothing"]) == 1
+
+
 @pytest.mark.parametrize(
     ("what", "lines"),
     [

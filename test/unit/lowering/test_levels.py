@@ -74,7 +74,7 @@ def refusal(level: str | None, spec: str) -> str:
 
 
 def distributed_only(level: str) -> str:
-    return f'is at level "{level}", and this takes a distributed program'
+    return f'is at level "{level}", and rewrites, schedules, explanations and runs take a distributed program'
 
 
 @pytest.mark.parametrize("level", LEVELS)
