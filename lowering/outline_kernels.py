@@ -223,7 +223,7 @@ class _Host:
 
     def _dim(self, dim: Dim) -> SSAValue:
         if dim not in self._dims:
-            value = self._extent(dim.buffer, dim.dim)
+            value = dim.source if dim.dim is None else self._extent(dim.source, dim.dim)
             self._dims[dim] = self.code.quotient(value, Size.of(dim.divisor))
         return self._dims[dim]
 

@@ -88,8 +88,9 @@ class Kernel:
         self.passed.append(what)
         argument = self.block.insert_arg(type, len(self.block.args))
         match what:
-            case Dim(buffer=buffer, dim=dim):
-                argument.name_hint = f"{buffer.name_hint or 'size'}_d{dim}"
+            case Dim(source=source, dim=dim):
+                part = "part" if dim is None else f"d{dim}"
+                argument.name_hint = f"{source.name_hint or 'size'}_{part}"
             case Scratch():
                 argument.name_hint = "partial"
             case _:

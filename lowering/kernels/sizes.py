@@ -21,10 +21,10 @@ from coconet_ir.lowering.ranks.extents import given_sizes
 
 @dataclass(frozen=True)
 class Dim:
-    """The extent of a dimension of a buffer, divided by a number."""
+    """The extent of a dimension of a buffer, or an index, which has no dimensions, divided by a number."""
 
-    buffer: SSAValue
-    dim: int
+    source: SSAValue
+    dim: int | None
     divisor: int = 1
 
 
@@ -101,8 +101,13 @@ class Sizes:
             if self.is_inside(size):
                 continue
             self._given[self._shapes.class_of((op.results[0], dim))] = self.number(size)
-            if (root := self._root(op.results[0], dim)) is not None:
-                self._known[root] = self.number(size)
+            factor, roots = self._shapes.extent((op.results[0], dim))
+            if len(roots) != 1:
+                continue
+            if factor == 1:
+                self._known[roots[0]] = self.number(size)
+            elif factor and roots[0] not in self._known:
+                self._known[roots[0]] = self.number(Dim(size, None, factor))
 
     def _note_buffer(self, tensor: SSAValue, buffer: SSAValue) -> None:
         for dim in range(len(sizes_of(tensor.type))):

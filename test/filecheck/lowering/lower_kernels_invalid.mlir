@@ -61,6 +61,9 @@ module attributes {coconet.level = "kernel"} {
 
 // What may stand at the level device.
 module attributes {coconet.level = "device"} {
+  func.func @f() {
+    func.return
+  }
   // expected-error@below {{must state its device, as in coconet.target = "sm_90a"}}
   "gpu.module"() <{sym_name = "kernels"}> ({
     llvm.func @k() attributes {nvvm.kernel} {

@@ -103,6 +103,24 @@ def test_custom_operations(split: Split, model: Any) -> None:
         check(program, split, model, {"x": shape})
 
 
+@pytest.mark.parametrize("shape", [(5, 9), (4, 3), (1, 6), (2, 0), (0, 3)])
+def test_a_size_that_is_part_of_another(shape: Shape, split: Split, model: Any) -> None:
+    """A kernel whose buffers have 3*h elements in a dimension, and no h: the host divides."""
+    blocks = "tensor<?x?xf32, #layout.dist<a = sliced(1)>>"
+    program = Program.parse(f"""
+    layout.mesh @mesh(a = 2)
+    func.func @f(%x: tensor<?x?xf32>) -> {blocks} {{
+      %part = layout.slice %x over [a] dim 1 : tensor<?x?xf32> -> {blocks}
+      %y = math.exp %part : {blocks}
+      %whole = coll.all_gather %y over [a] : {blocks} -> tensor<?x?xf32>
+      %cut = comp.reshape %whole [d, (h e)] -> [d, h, e] : tensor<?x?xf32> -> tensor<?x?x3xf32>
+      %flat = comp.reshape %cut [d, h, e] -> [d, (h e)] : tensor<?x?x3xf32> -> tensor<?x?xf32>
+      %z = layout.slice %flat over [a] dim 1 : tensor<?x?xf32> -> {blocks}
+      func.return %z : {blocks}
+    }}""")
+    check(program, split, model, {"x": shape})
+
+
 SCALARS = """
 func.func @f(%x: tensor<?xTYPE>, %a: TYPE) -> tensor<?xTYPE> {
   %c0 = arith.constant 0 : index
