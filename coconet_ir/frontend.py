@@ -79,6 +79,7 @@ def check(module: ModuleOp) -> None:
 
     Raises `IRError`.
     """
+    from coconet_ir.analysis.bodies import check_bodies
     from coconet_ir.analysis.dominance import check_dominance
     from coconet_ir.analysis.verifier import check_ends, unknown_axis, verify_program
 
@@ -88,6 +89,7 @@ def check(module: ModuleOp) -> None:
         )
     check_dominance(module)  # first: xDSL finds some of its errors too, and says less
     check_ends(module)
+    check_bodies(module)
     try:
         module.verify()
     except VerifyException as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
@@ -37,6 +39,11 @@ def element_of(type: Attribute) -> Attribute:
 def is_float(element: Attribute) -> bool:
     """Whether this is a floating-point element."""
     return isinstance(element, AnyFloat)
+
+
+def largest(element: Attribute) -> float:
+    """The largest number of a float element: infinity, where it has one."""
+    return 448 if isinstance(element, Float8E4M3FNType) else math.inf
 
 
 def require_same_elements(*values: SSAValue) -> None:

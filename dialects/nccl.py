@@ -319,7 +319,7 @@ class GroupOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
 
     def verify_(self) -> None:
-        *calls, last = self.body.block.ops
+        *calls, last = self.body.block.ops or (None,)
         if not isinstance(last, YieldOp) or self.body.block.args:
             raise VerifyException("its body takes no arguments and ends in nccl.yield")
         if last.operand_types != self.result_types:

@@ -37,9 +37,18 @@ def _check_kernel(fused: FusedOp) -> None:
     *ops, last = fused.body.block.ops
     if fused.results or last.operands:
         raise IRError("gives values: a kernel on buffers stores what it computes", fused)
+    is_stored = False
     for op in ops:
         match op:
-            case ToTensorOp() | MaterializeInDestinationOp(result=None):
+            case ToTensorOp() if is_stored:
+                raise IRError(
+                    "reads a buffer behind what the kernel stores: read before you store, or in a kernel behind this "
+                    "one",
+                    op,
+                )
+            case MaterializeInDestinationOp(result=None):
+                is_stored = True
+            case ToTensorOp():
                 pass
             case _ if op.regions or isinstance(op, YieldOp) or _has_buffers(op):
                 raise IRError(f"holds '{op_name(op)}', which is no part of a kernel", fused)

@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects import llvm_functions as llvm
 from coconet_ir.lowering.device.types import register_type
+from coconet_ir.lowering.kernels.allowed import launched
 from coconet_ir.lowering.kernels.kernel import MODULE
 from coconet_ir.lowering.targets import TARGET, find_target
 
@@ -62,9 +63,9 @@ def check_device_launches(func: FuncOp) -> None:
     for op in func.walk():
         if not isinstance(op, gpu.LaunchFuncOp):
             continue
-        name = op.kernel.string_value()
-        if (kernel := kernels.get(name.removeprefix(f"{MODULE}."))) is None:
-            raise IRError(f"launches @{name}, which is no kernel here", op)
+        name = launched(op)
+        if (kernel := kernels.get(name)) is None:
+            raise IRError(f"launches {op.kernel}, which is no kernel here", op)
         wanted = list(kernel.function_type.inputs)
         given = [register_type(value.type) for value in op.kernelOperands]
         if given != wanted:

@@ -8,9 +8,12 @@ from xdsl.dialects import gpu
 from xdsl.dialects.builtin import (
     AnyFloat,
     IndexType,
+    IntegerAttr,
     IntegerType,
     MemRefType,
     NoneAttr,
+    StringAttr,
+    SymbolRefAttr,
     UnitAttr,
     VectorType,
 )
@@ -19,7 +22,7 @@ from xdsl.dialects.memref import GlobalOp
 from xdsl.ir import Attribute, Operation
 
 from coconet_ir.diagnostics import IRError
-from coconet_ir.lowering.kernels.kernel import KERNEL, MODULE, SHARED
+from coconet_ir.lowering.kernels.kernel import KERNEL, MODULE, SHARED, THREADS
 
 OPERATIONS = frozenset(
     (
@@ -31,6 +34,9 @@ OPERATIONS = frozenset(
     )
 )
 """The operations of a kernel beside those of `arith` and `math`, which may all stand there."""
+
+MOST_THREADS = 1024
+"""The threads that a block has at most, on every device."""
 
 
 def check_kernels(module: gpu.ModuleOp) -> None:
@@ -54,6 +60,15 @@ def _check_shared(op: GlobalOp) -> None:
 def _check_kernel(func: gpu.FuncOp) -> None:
     if not isinstance(func.attributes.get(KERNEL), UnitAttr):
         raise IRError(f"must be a kernel, marked {KERNEL}", func)
+    match func.attributes.get(THREADS):
+        case IntegerAttr(value=number) if 1 <= number.data <= MOST_THREADS:
+            pass
+        case _:
+            raise IRError(
+                f"must state how many threads a block of it has at most, 1 to {MOST_THREADS}, as in {THREADS} = 128 : "
+                "i64",
+                func,
+            )
     for type in func.function_type.inputs:
         _check_type(type, func)
     for op in func.body.walk():
@@ -68,7 +83,8 @@ def _check_type(type: Attribute, op: Operation) -> None:
     scalar, dense = type, True
     if type.__class__ is VectorType:
         vector = cast(VectorType[Attribute], type)
-        scalar, dense = vector.element_type, len(vector.get_shape()) == 1
+        shape = vector.get_shape()
+        scalar, dense = vector.element_type, len(shape) == 1 and shape[0] > 0
     elif type.__class__ is MemRefType:
         buffer = cast(MemRefType[Attribute], type)
         scalar = buffer.element_type
@@ -78,6 +94,17 @@ def _check_type(type: Attribute, op: Operation) -> None:
             f"has the type {type}: kernels have numbers, and vectors and dense buffers of these, of one dimension",
             op,
         )
+
+
+def launched(op: gpu.LaunchFuncOp) -> str:
+    """The name of the kernel that is launched. Raises `IRError` for one that is not `@kernels::@name`."""
+    match op.kernel:
+        case SymbolRefAttr(root_reference=StringAttr(data=root), nested_references=nested):
+            if root == MODULE and len(nested) == 1:
+                return nested.data[0].data
+    raise IRError(
+        f"launches {op.kernel}: kernels stand in @{MODULE}, and are named @{MODULE}::@name", op
+    )
 
 
 def check_launches(func: FuncOp) -> None:
@@ -93,9 +120,9 @@ def check_launches(func: FuncOp) -> None:
     for op in func.walk():
         if not isinstance(op, gpu.LaunchFuncOp):
             continue
-        name = op.kernel.string_value()
-        if (kernel := kernels.get(name.removeprefix(f"{MODULE}."))) is None:
-            raise IRError(f"launches @{name}, which is no kernel here", op)
+        name = launched(op)
+        if (kernel := kernels.get(name)) is None:
+            raise IRError(f"launches {op.kernel}, which is no kernel here", op)
         wanted = list(kernel.function_type.inputs)
         if (given := [value.type for value in op.kernelOperands]) != wanted:
             raise IRError(

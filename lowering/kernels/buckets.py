@@ -148,7 +148,8 @@ class _Buckets:
             totals = self._bucket(code, block, totals)
         reduced: dict[Operation, SSAValue] = {}
         for fold, total in zip(work.folds, totals, strict=True):
-            reduced[fold.op] = fold.result(code, self._leave(code, fold, total, block))
+            combined = self._leave(code, fold, total, block)
+            reduced[fold.op] = fold.result(code, combined, self.count)
         if work.segmented is not None:
             self._segments(code, work.segmented)
         elif work.results:
@@ -291,13 +292,13 @@ def _finish_all(
     """The kernel that combines all buckets, in one block."""
     kernel = Kernel(trace, name, FINISH_THREADS)
     code, reduced = kernel.code, dict[Operation, SSAValue]()
-    count = work.blocks(code)
+    count, blocks = code.size(work.space.count), work.blocks(code)
     for fold in work.folds:
         memory = kernel.buffer(partial[fold.op])
-        total = _strided(code, fold, memory, kernel.thread(), count, FINISH_THREADS)
+        total = _strided(code, fold, memory, kernel.thread(), blocks, FINISH_THREADS)
         of_warp = fold.over_warp(code, total)
         combined = fold.over_warps(kernel, code, of_warp, FINISH_THREADS)
-        reduced[fold.op] = fold.result(code, combined)
+        reduced[fold.op] = fold.result(code, combined, count)
     top = Evaluator(kernel)
     is_first = code.equal(kernel.thread(), code.number(0))
     code.when(is_first, lambda code: top.at(code, {}, reduced=reduced).store_all(work.results))
@@ -344,7 +345,7 @@ def _finish_segments(
         total = _strided(code, fold, memory, begin, last, SEGMENT_THREADS)
         of_warp = fold.over_warp(code, total)
         combined = fold.over_warps(kernel, code, of_warp, SEGMENT_THREADS)
-        reduced[fold.op] = fold.result(code, combined)
+        reduced[fold.op] = fold.result(code, combined, code.sub(last, first))
     is_first = code.both(is_there, code.equal(kernel.thread(), zero))
     place = {segmented.axis: segment}
     code.when(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.bufferization import MaterializeInDestinationOp
 from xdsl.ir import SSAValue
 
+from coconet_ir.analysis.bytes import element_bytes
 from coconet_ir.analysis.shapes import Shapes
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.blocks import SegmentReduceBlockOp
@@ -16,7 +17,9 @@ from coconet_ir.lowering.kernels.buckets import Bucketed, Segmented, bucketed
 from coconet_ir.lowering.kernels.copies import transpose, transposed
 from coconet_ir.lowering.kernels.folding import Fold
 from coconet_ir.lowering.kernels.indices import Axis, Index, Size, flatten, product, unflatten
+from coconet_ir.lowering.kernels.kernel import element_type
 from coconet_ir.lowering.kernels.launch import Launch
+from coconet_ir.lowering.kernels.memory import Memory, memory_of
 from coconet_ir.lowering.kernels.nodes import Load, Node, Reduced, Store, walk
 from coconet_ir.lowering.kernels.pointwise import pointwise
 from coconet_ir.lowering.kernels.reductions import Grouped, grouped
@@ -203,21 +206,22 @@ def _position_of(axes: Sequence[Axis]) -> Position:
 
 def check_in_place(region: FusedOp, stores: Sequence[Store], nodes: Sequence[Node]) -> None:
     """Raise `IRError` when a kernel overwrites what another of its threads may still read."""
-    written: dict[SSAValue, Store] = {}
+    written: dict[Memory, Store] = {}
     for store in stores:
-        if store.buffer in written:
+        if (memory := memory_of(store.buffer)) in written:
             raise IRError("stores twice into one buffer", region)
-        written[store.buffer] = store
+        written[memory] = store
     for node in walk(*nodes):
-        if isinstance(node, Load) and (store := written.get(node.buffer)) is not None:
-            if node.address != store.address:
+        if isinstance(node, Load) and (store := written.get(memory_of(node.buffer))) is not None:
+            sizes = [element_bytes(element_type(one.buffer)) for one in (node, store)]
+            if node.address != store.address or sizes[0] != sizes[1]:
                 raise _in_place(region)
 
 
 def _check_unread(region: FusedOp, stores: Sequence[Store], nodes: Sequence[Node]) -> None:
     """Raise `IRError` when what is stored once a group is read by all of its threads."""
-    buffers = {store.buffer for store in stores}
-    if any(isinstance(node, Load) and node.buffer in buffers for node in walk(*nodes)):
+    stored = {memory_of(store.buffer) for store in stores}
+    if any(isinstance(node, Load) and memory_of(node.buffer) in stored for node in walk(*nodes)):
         raise _in_place(region)
 
 

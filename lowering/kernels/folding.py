@@ -6,7 +6,6 @@ each other, and so on. The tree, and so the bits of a sum, depends on the number
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -20,7 +19,13 @@ from coconet_ir.analysis.dist import Kind
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects.blocks import SegmentReduceBlockOp
 from coconet_ir.dialects.comp import ReduceOp
-from coconet_ir.dialects.elements import ARITHMETIC_FLOATS, default_accumulate, element_of, is_float
+from coconet_ir.dialects.elements import (
+    ARITHMETIC_FLOATS,
+    default_accumulate,
+    element_of,
+    is_float,
+    largest,
+)
 from coconet_ir.dialects.elementwise import width as bits
 from coconet_ir.dialects.gpu import ShuffleMode, ShuffleOp
 from coconet_ir.lowering.kernels.code import Code, Values
@@ -64,13 +69,18 @@ class Fold:
         return type
 
     def start(self, code: Code) -> SSAValue:
-        """What nothing reduces to."""
-        type = self.accumulate
-        if self.kind in (Kind.SUM, Kind.PROD):
-            return code.constant(number_of(type, int(self.kind is Kind.PROD)))
-        highest = math.inf if is_float(type) else (1 << (bits(type) - 1)) - 1
-        lowest = -math.inf if is_float(type) else -highest - 1
-        return code.constant(number_of(type, highest if self.kind is Kind.MIN else lowest))
+        """What changes no value that it is combined with, and is an element of the result."""
+        type, to = self.accumulate, element_of(self.op.output.type)
+        match self.kind:
+            case Kind.SUM:
+                number = -0.0  # -0 + -0 is -0, but 0 + -0 is 0
+            case Kind.PROD:
+                number = 1
+            case kind:
+                highest = largest(to) if is_float(type) else (1 << (bits(type) - 1)) - 1
+                lowest = -highest if is_float(type) else -highest - 1
+                number = highest if kind is Kind.MIN else lowest
+        return code.constant(number_of(type, number))
 
     def combine(self, code: Code, a: SSAValue, b: SSAValue) -> SSAValue:
         """Two values as one."""
@@ -91,8 +101,11 @@ class Fold:
         """An element, or the elements of a vector combined in order."""
         return reduce(partial(self.combine, code), self.elements(code, value))
 
-    def result(self, code: Code, total: SSAValue) -> SSAValue:
-        """The total, rounded to the elements of the result."""
+    def result(self, code: Code, total: SSAValue, count: SSAValue) -> SSAValue:
+        """The total of a number of values, rounded to the elements of the result; a sum of none is +0."""
+        if self.kind is Kind.SUM and is_float(self.accumulate):
+            none = code.equal(count, code.number(0))
+            total = code.choose(none, code.constant(number_of(self.accumulate, 0)), total)
         return convert(code, total, element_of(self.op.output.type))
 
     def tree(self, code: Code, values: Sequence[SSAValue]) -> SSAValue:

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from coconet_ir.lowering.kernels.code import INDEX, Code
 from coconet_ir.lowering.kernels.indices import Axis
+from coconet_ir.lowering.kernels.memory import memory_of
 from coconet_ir.lowering.kernels.nodes import Load, Node, Reduced, Store, inputs, positions, walk
 from coconet_ir.lowering.kernels.sizes import Dim
 from coconet_ir.lowering.kernels.trace import Trace
@@ -135,7 +136,7 @@ class Kernel:
         if node not in self._depends:
             for part in walk(node, into=lambda one: one not in self._depends):
                 found: set[Change] = {Reduced} if isinstance(part, Reduced) else set()
-                if isinstance(part, Load) and part.buffer in self.trace.stored:
+                if isinstance(part, Load) and memory_of(part.buffer) in self.trace.stored:
                     found.add(Store)
                 found.update(*(index.axes for index in positions(part)))
                 found.update(*(self._depends[operand] for operand in inputs(part)))

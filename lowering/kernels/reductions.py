@@ -230,7 +230,7 @@ class _Body:
         for folds in work.phases():
             for fold, total in zip(folds, run.reduce(code, folds), strict=True):
                 combined = self.groups.combined(code, fold, total, len(run.reduced))
-                run.reduced[fold.op] = fold.result(code, combined)
+                run.reduced[fold.op] = fold.result(code, combined, self.count)
         if work.whole:
             run.store(code)
         if work.each:

@@ -44,6 +44,7 @@ from coconet_ir.lowering.kernels.indices import (
     flatten,
     unflatten,
 )
+from coconet_ir.lowering.kernels.memory import memory_of
 from coconet_ir.lowering.kernels.nodes import (
     Compute,
     Constant,
@@ -72,8 +73,10 @@ class Trace:
     def __init__(self, region: FusedOp, shapes: Shapes):
         self.region, self.sizes = region, Sizes(region, shapes)
         ops = region.body.block.ops
-        self.stored = {op.dest for op in ops if isinstance(op, MaterializeInDestinationOp)}
-        """The buffers that its kernels store into."""
+        self.stored = {
+            memory_of(op.dest) for op in ops if isinstance(op, MaterializeInDestinationOp)
+        }
+        """The memory that its kernels store into."""
         self.bounds: list[SSAValue] = []
         """The buffers that bound segments."""
         self.computed: list[Node] = []

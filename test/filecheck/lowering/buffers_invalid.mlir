@@ -66,3 +66,20 @@ module attributes {coconet.level = "buffer"} {
     func.return
   }
 }
+
+// -----
+
+module attributes {coconet.level = "buffer"} {
+  func.func @behind(%x: memref<?xf32>, %y: memref<?xf32>) {
+    coll.fused {
+      %t = bufferization.to_tensor %x : memref<?xf32> to tensor<?xf32>
+      %q = math.exp %t : tensor<?xf32>
+      bufferization.materialize_in_destination %q in writable %x : (tensor<?xf32>, memref<?xf32>) -> ()
+      // expected-error @+1 {{reads a buffer behind what the kernel stores: read before you store, or in a kernel behind}}
+      %u = bufferization.to_tensor %x : memref<?xf32> to tensor<?xf32>
+      bufferization.materialize_in_destination %u in writable %y : (tensor<?xf32>, memref<?xf32>) -> ()
+      coll.yield
+    }
+    func.return
+  }
+}

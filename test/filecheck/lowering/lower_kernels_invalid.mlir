@@ -14,7 +14,7 @@ module attributes {coconet.level = "kernel"} {
       // expected-error@below {{has f8E8M0FNU, which kernels do not convert; of 8 bits they do}}
       %b = arith.extf %a : f8E8M0FNU to f32
       "gpu.return"() : () -> ()
-    }) {sym_name = "k", gpu.kernel} : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
   }) : () -> ()
 }
 
@@ -27,7 +27,7 @@ module attributes {coconet.level = "kernel"} {
       // expected-error@below {{is no exchange of all 32 lanes of a warp by xor}}
       %y, %v = "gpu.shuffle"(%x, %x, %x) <{mode = #gpu<shuffle_mode idx>}> : (i32, i32, i32) -> (i32, i1)
       "gpu.return"() : () -> ()
-    }) {sym_name = "k", gpu.kernel} : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
   }) : () -> ()
 }
 
@@ -39,7 +39,7 @@ module attributes {coconet.level = "kernel"} {
     "gpu.func"() <{function_type = (memref<?xf128>) -> ()}> ({
     ^entry(%x: memref<?xf128>):
       "gpu.return"() : () -> ()
-    }) {sym_name = "k", gpu.kernel} : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
   }) : () -> ()
 }
 
@@ -53,7 +53,7 @@ module attributes {coconet.level = "kernel"} {
       "gpu.return"() : () -> ()
     ^second:
       "gpu.return"() : () -> ()
-    }) {sym_name = "k", gpu.kernel} : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
   }) : () -> ()
 }
 
@@ -82,4 +82,186 @@ module attributes {coconet.level = "device"} {
       llvm.return
     }
   }) {coconet.target = "sm_90a"} : () -> ()
+}
+
+// -----
+
+// What may stand at the level kernel.
+module attributes {coconet.level = "kernel"} {
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    // expected-error@below {{has no body: a kernel is one block that ends in gpu.return}}
+    "gpu.func"() <{function_type = () -> ()}> ({}) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+module attributes {coconet.level = "kernel"} {
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    // expected-error@below {{must state how many threads a block of it has at most, 1 to 1024, as in coconet.threads = 128}}
+    "gpu.func"() <{function_type = () -> ()}> ({
+    ^entry:
+      "gpu.return"() : () -> ()
+    }) {sym_name = "k", gpu.kernel} : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+module attributes {coconet.level = "kernel"} {
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    // expected-error@below {{must state how many threads a block of it has at most, 1 to 1024, as in coconet.threads = 128}}
+    "gpu.func"() <{function_type = () -> ()}> ({
+    ^entry:
+      "gpu.return"() : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 0 : i64} : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+module attributes {coconet.level = "kernel"} {
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    // expected-error@below {{must state how many threads a block of it has at most, 1 to 1024, as in coconet.threads = 128}}
+    "gpu.func"() <{function_type = () -> ()}> ({
+    ^entry:
+      "gpu.return"() : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 1025 : i64} : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+module attributes {coconet.level = "kernel"} {
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    // expected-error@below {{must state how many threads a block of it has at most, 1 to 1024, as in coconet.threads = 128}}
+    "gpu.func"() <{function_type = () -> ()}> ({
+    ^entry:
+      "gpu.return"() : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = "128"} : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+module attributes {coconet.level = "kernel"} {
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    "gpu.func"() <{function_type = (index) -> ()}> ({
+    ^entry(%i: index):
+      %a = "arith.constant"() <{value = 1.0 : f32}> : () -> f32
+      // expected-error@below {{has the type vector<0xf32>: kernels have numbers, and vectors}}
+      %v = "vector.broadcast"(%a) : (f32) -> vector<0xf32>
+      "gpu.return"() : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+module attributes {coconet.level = "kernel"} {
+  func.func @f() {
+    %c = arith.constant 1 : index
+    // expected-error@below {{launches @k: kernels stand in @kernels, and are named @kernels::@name}}
+    %t = "gpu.launch_func"(%c, %c, %c, %c, %c, %c) <{kernel = @k, operandSegmentSizes = array<i32: 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0>}> : (index, index, index, index, index, index) -> !gpu.async.token
+    func.return
+  }
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    "gpu.func"() <{function_type = () -> ()}> ({
+    ^entry:
+      "gpu.return"() : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+module attributes {coconet.level = "kernel"} {
+  func.func @f() {
+    %c = arith.constant 1 : index
+    // expected-error@below {{launches @other::@k: kernels stand in @kernels, and are named @kernels::@name}}
+    %t = "gpu.launch_func"(%c, %c, %c, %c, %c, %c) <{kernel = @other::@k, operandSegmentSizes = array<i32: 0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0>}> : (index, index, index, index, index, index) -> !gpu.async.token
+    func.return
+  }
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    "gpu.func"() <{function_type = () -> ()}> ({
+    ^entry:
+      "gpu.return"() : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+module attributes {coconet.level = "kernel"} {
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    "gpu.func"() <{function_type = (i1, f32) -> ()}> ({
+    ^entry(%c: i1, %f: f32):
+      // expected-error@below {{has other types: its first region takes (), it is given (f32)}}
+      %r = "scf.while"(%f) ({
+      ^bb:
+        "scf.condition"(%c) : (i1) -> ()
+      }, {
+      ^bb:
+        scf.yield
+      }) : (f32) -> f32
+      "gpu.return"() : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+module attributes {coconet.level = "kernel"} {
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    "gpu.func"() <{function_type = (i1, f32) -> ()}> ({
+    ^entry(%c: i1, %f: f32):
+      // expected-error@below {{has other types: its second region takes (f64), its results are (f32)}}
+      %r = "scf.while"(%f) ({
+      ^bb(%x: f32):
+        "scf.condition"(%c, %x) : (i1, f32) -> ()
+      }, {
+      ^bb(%x: f64):
+        "scf.yield"(%f) : (f32) -> ()
+      }) : (f32) -> f32
+      "gpu.return"() : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+module attributes {coconet.level = "kernel"} {
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    "gpu.func"() <{function_type = (i1, f32) -> ()}> ({
+    ^entry(%c: i1, %f: f32):
+      // expected-error@below {{has other types: scf.condition gives (), its results are (f32)}}
+      %r = "scf.while"(%f) ({
+      ^bb(%x: f32):
+        "scf.condition"(%c) : (i1) -> ()
+      }, {
+      ^bb(%x: f32):
+        "scf.yield"(%x) : (f32) -> ()
+      }) : (f32) -> f32
+      "gpu.return"() : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
+  }) : () -> ()
+}
+
+// -----
+
+module attributes {coconet.level = "kernel"} {
+  "gpu.module"() <{sym_name = "kernels"}> ({
+    "gpu.func"() <{function_type = (i1, f32) -> ()}> ({
+    ^entry(%c: i1, %f: f32):
+      // expected-error@below {{has other types: scf.yield gives (i1), its first region takes (f32)}}
+      %r = "scf.while"(%f) ({
+      ^bb(%x: f32):
+        "scf.condition"(%c, %x) : (i1, f32) -> ()
+      }, {
+      ^bb(%x: f32):
+        "scf.yield"(%c) : (i1) -> ()
+      }) : (f32) -> f32
+      "gpu.return"() : () -> ()
+    }) {sym_name = "k", gpu.kernel, coconet.threads = 128 : i64} : () -> ()
+  }) : () -> ()
 }

@@ -405,7 +405,11 @@ def test_translation_needs_the_target_of_the_kernels(host: Any) -> None:
         ),
         ('"sm_90a"', '"sm_1"', "there is no target 'sm_1'"),
         ('coconet.target = "sm_90a"', "my.note", "must state its device"),
-        ("@kernels::@adam", "@kernels::@other", "launches @kernels.other, which is no kernel here"),
+        (
+            "@kernels::@adam",
+            "@kernels::@other",
+            "launches @kernels::@other, which is no kernel here",
+        ),
         ("llvm.func @adam(", "llvm.func @adam(%more: i64, ", "but it takes i64, i64"),
     ],
 )

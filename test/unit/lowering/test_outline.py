@@ -203,6 +203,55 @@ def test_refusals(outline: Outline, case: str) -> None:
         outline(program(f"coll.fused {{\n{body}\ncoll.yield\n}}", arguments=arguments))
 
 
+VIEWS = """
+func.func @views(%m: memref<4x4xf32>, %arena: memref<?xi8>, %at: index) {{
+  %c = arith.constant 0 : index
+  %c2 = arith.constant 0 : index
+  %v = memref.view %arena[%c][] : memref<?xi8> to memref<4x4xf32>
+  %w = memref.view %arena[{at}][] : memref<?xi8> to memref<4x4x{name}>
+  %r = memref.reinterpret_cast %m to offset: [0], sizes: [4, 4], strides: [4, 1] : memref<4x4xf32> to memref<4x4xf32>
+  coll.fused {{
+    %x = bufferization.to_tensor {source} : memref<4x4xf32> to tensor<4x4xf32>
+    {body}
+    bufferization.materialize_in_destination %y in writable {to} : (tensor<4x4x{name}>, memref<4x4x{name}>) -> ()
+    coll.yield
+  }}
+  func.return
+}}
+"""
+TURNED = "%y = comp.transpose %x perm [1, 0] : tensor<4x4xf32> -> tensor<4x4xf32>"
+NEGATED = "%y = arith.negf %x : tensor<4x4xf32>"
+WIDE = "%y = arith.extf %x : tensor<4x4xf32> to tensor<4x4xf64>"
+
+
+def views(body: str, source: str, to: str, at: str = "%c2", name: str = "f32") -> str:
+    """A kernel from one view to another."""
+    text = VIEWS.format(body=body, source=source, to=to, at=at, name=name)
+    return f'module attributes {{coconet.level = "buffer"}} {{{text}}}'
+
+
+@pytest.mark.parametrize(
+    ("body", "source", "to", "name"),
+    [
+        (TURNED, "%v", "%w", "f32"),
+        (TURNED, "%r", "%m", "f32"),
+        (TURNED, "%m", "%r", "f32"),
+        (WIDE, "%v", "%w", "f64"),
+    ],
+)
+def test_two_views_of_one_place_are_one_buffer(
+    outline: Outline, body: str, source: str, to: str, name: str
+) -> None:
+    with pytest.raises(IRError, match="overwrites a buffer that it reads at other places"):
+        outline(views(body, source, to, name=name))
+
+
+def test_views_element_by_element_or_of_two_places(outline: Outline) -> None:
+    assert kernels(outline(views(NEGATED, "%v", "%w"))) == ["kernel"]
+    assert kernels(outline(views(NEGATED, "%r", "%m"))) == ["kernel"]
+    assert kernels(outline(views(TURNED, "%v", "%w", at="%at"))) == ["kernel"]
+
+
 def test_another_level_is_refused(outline: Outline) -> None:
     with pytest.raises(IRError, match='reads level "buffer"'):
         outline("module {\n}")

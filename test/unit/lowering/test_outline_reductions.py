@@ -13,6 +13,7 @@ import pytest
 from coconet_ir.analysis.dist import Kind
 from coconet_ir.lowering.kernels import buckets
 from coconet_ir.sim.elements import ELEMENTS, F32
+from coconet_ir.sim.reductions import identity
 from coconet_ir.sim.segments import segment_reduce
 
 Array = npt.NDArray[Any]
@@ -254,6 +255,69 @@ def test_one_result_in_place(close: Close, body: str, size: int) -> None:
     close(body, {"x": numbers(size), "m": numbers(())}, outputs, into={"m1": "m"}, terms=size)
 
 
+@pytest.mark.parametrize("name", ["f8E4M3FN", "f8E5M2", "bf16", "f64"])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 3), (1, 1030), (1030, 2)])
+@pytest.mark.parametrize("dims", [[0], [1], [0, 1]])
+def test_extremes_of_nothing_and_of_the_least(
+    same: Same, dims: list[int], shape: tuple[int, int], name: str
+) -> None:
+    """What nothing reduces to is what the element has least and greatest, infinity or not; NaNs stay."""
+    small = f"tensor<{'?x' * (2 - len(dims))}{name}>"
+    body = f"""
+    %low = comp.reduce max %x dims {dims} : tensor<?x?x{name}> -> {small}
+    %high = comp.reduce min %x dims {dims} : tensor<?x?x{name}> -> {small}
+    """
+    least = identity(Kind.MAX, ELEMENTS[name])
+    for value in (least, -least, ELEMENTS[name].type(np.nan)):
+        x = np.full(shape, value, ELEMENTS[name])
+        same(body, {"x": x}, {"low": small, "high": small})
+
+
+@pytest.mark.parametrize("name", ["f8E4M3FN", "f16", "f32", "f64"])
+@pytest.mark.parametrize(
+    "shape", [(0, 3), (3, 0), (2, 3), (5, 1024), (1, 1030), (2, 8200), (1030, 2), (130, 4)]
+)
+@pytest.mark.parametrize("dims", [[0], [1], [0, 1]])
+def test_sums_of_zeros_have_their_sign(
+    same: Same, dims: list[int], shape: tuple[int, int], name: str
+) -> None:
+    """A sum of -0 is -0, one with a +0 is +0, and so is one of nothing; mere places without elements count not."""
+    small = f"tensor<{'?x' * (2 - len(dims))}{name}>"
+    body = f"%s = comp.reduce sum %x dims {dims} : tensor<?x?x{name}> -> {small}"
+    x = np.full(shape, -0.0, ELEMENTS[name])
+    some = x.copy()
+    some[-1:, -1:] = 0
+    for values, offset in ((x, 0), (x, 1), (some, 0)):
+        same(body, {"x": values}, {"s": small}, offset=offset)
+
+
+@pytest.mark.parametrize("name", ["f8E4M3FN", "f32"])
+@pytest.mark.parametrize(("start", "size"), [(0, 3000), (4, 1024), (101, 2500), (0, 0)])
+def test_segments_of_nothing_and_of_zeros(
+    launch: Callable[..., dict[str, Array]],
+    as_bits: Callable[[Array], object],
+    start: int,
+    size: int,
+    name: str,
+) -> None:
+    dtype = ELEMENTS[name]
+    x, offsets = np.full(size, -0.0, dtype), np.array([0, 3, 3, 700, 1024, 1024, 2048, 9000, 9000])
+    kinds = {"sum": Kind.SUM, "max": Kind.MAX, "min": Kind.MIN}
+    body = "".join(
+        f"%{kind} = comp.segment_reduce_block {kind} %x, %o at %start : "
+        f"tensor<?x{name}>, tensor<?xi64> -> tensor<?x{name}>\n"
+        for kind in kinds
+    )
+    want = {
+        word: segment_reduce(x, offsets, kind, start, F32 if kind is Kind.SUM else dtype, dtype)
+        for word, kind in kinds.items()
+    }
+    inputs = {"x": x, "o": offsets, "start": np.int64(start)}
+    found = launch(body, inputs, {kind: kind for kind in kinds}, want, types={"start": "index"})
+    for kind in kinds:
+        assert as_bits(found[kind]) == as_bits(want[kind]), kind
+
+
 ORDERED = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 LENGTHS = (1, 31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 8191, 8193)
 
@@ -264,7 +328,7 @@ def in_stated_order(rows: Array, kind: str) -> Array:
     width, wide = 16 // rows.itemsize, F32 if rows.itemsize == 2 else rows.dtype
     limits = np.iinfo(wide) if wide.kind == "i" else None
     ends = (limits.min, limits.max) if limits else (-np.inf, np.inf)
-    nothing = {"sum": 0, "prod": 1, "max": ends[0], "min": ends[1]}[kind]
+    nothing = {"sum": 0 if limits else -0.0, "prod": 1, "max": ends[0], "min": ends[1]}[kind]
 
     def strided(parts: list[Array], step: int) -> list[Array]:
         totals = [np.full(len(rows), nothing, wide) for _ in range(step)]

@@ -195,3 +195,16 @@ func.func @level() -> index {
   %0 = layout.coordinate over [dp] : index
   func.return %0 : index
 }
+
+// -----
+
+module attributes {coconet.level = "rank"} {
+  layout.mesh @mesh(dp = 2)
+  func.func @empty() {
+    // expected-error @+1 {{contains empty block in single-block region that expects at least a terminator}}
+    "nccl.group"() ({
+    ^body:
+    }) : () -> ()
+    func.return
+  }
+}
