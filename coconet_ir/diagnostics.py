@@ -186,6 +186,23 @@ def internal_error(error: Exception) -> Diagnostic:
     return Diagnostic("error", f"internal error: {what} at {place}; please report it")
 
 
+def said_by_xdsl(error: Exception) -> str | None:
+    """What a plain exception says that xDSL's own code raises on a bad program, where a diagnostic was due.
+
+    None for a diagnostic, for nesting that is too deep, and for what any other code raises.
+    """
+    trace = error.__traceback__
+    if trace is None or isinstance(error, DiagnosticException | ParseError | RecursionError):
+        return None
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    if not trace.tb_frame.f_globals["__name__"].startswith("xdsl."):
+        return None
+    words = _one_line(" ".join(map(str, error.args)))
+    plain = type(error) in (Exception, ValueError) and words
+    return words if plain else f"cannot be read: {type(error).__name__}: {words}"
+
+
 def located(error: VerifyException, module: ModuleOp | None) -> IRError:
     """The error of xDSL's `verify`, with the operation that it is about."""
     op = None if module is None else _failing_op(module, str(error))

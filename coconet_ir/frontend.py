@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from coconet_ir.diagnostics import IRError, located
+from coconet_ir.diagnostics import IRError, located, said_by_xdsl
 from coconet_ir.dialects import get_all_dialects
 
 UPSTREAM_DIALECTS = (
@@ -95,8 +95,10 @@ def check(module: ModuleOp) -> None:
     except VerifyException as error:
         # A misspelt axis is no axis of the layouts either: say that rather than what follows from it.
         raise (unknown_axis(module) or located(error, module)) from error
-    except KeyError:
-        # An operation read a property of its parent, which is checked only after it and lacks it.
+    except RecursionError:
+        raise
+    except Exception:
+        # A check of xDSL's own raised; or it read a property of its parent, which is checked only after it.
         _check_parents_first(module)
         raise
     verify_program(module)
@@ -121,11 +123,15 @@ def require_program(module: ModuleOp) -> None:
 
 
 def _check_parents_first(module: ModuleOp) -> None:
-    try:
-        for op in module.walk():
+    for op in module.walk():
+        try:
             op.verify(verify_nested_ops=False)
-    except VerifyException as error:
-        raise located(error, module) from error
+        except VerifyException as error:
+            raise located(error, module) from error
+        except Exception as error:
+            if (said := said_by_xdsl(error)) is None:
+                raise
+            raise IRError(said, op) from error
 
 
 def load_python(path: str) -> None:

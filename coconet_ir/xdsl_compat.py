@@ -4,7 +4,8 @@ The rest of the project uses xDSL's documented classes. What this file adds or m
 
 - the lexer is linear (a stray quote made the stock one backtrack exponentially) and bounds numbers;
 - the parser gives every operation and block argument its `file:line:col` and turns what used to be
-  Python exceptions (absurd constants, endless nesting, bytes that are no text) into `ParseError`s;
+  Python exceptions (absurd constants, endless nesting, bytes that are no text, and those that only xDSL's
+  own code raises) into `ParseError`s;
 - the printer writes type aliases for tensor types that carry a layout;
 - `set_type` changes the type of a value in place.
 """
@@ -17,7 +18,6 @@ import struct
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from io import StringIO
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar, cast
@@ -46,6 +46,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Position, Span, Token
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
+
+from coconet_ir.diagnostics import said_by_xdsl
+from coconet_ir.meant import meant
 
 MAX_DENSE_ELEMENTS = 1 << 20
 """Most elements of a `dense` constant: xDSL keeps and prints each, splats too (4 Mi take 1 s)."""
@@ -194,6 +197,8 @@ class LocatedParser(Parser):
             op = super().parse_operation()
         except VerifyException as error:  # a format checks the types it infers others from
             self.raise_error(f"'{self._op_names[depth]}' op {error}", start)
+        except Exception as error:
+            self._refuse(error, start)
         del self._op_names[depth:]
         if op.location is UNKNOWN_LOC:
             op.location = self._location(start.start)
@@ -247,14 +252,17 @@ class LocatedParser(Parser):
             self._op_names.append(op_type.name)
             return op_type
         known = [op.name for op in self.ctx.loaded_ops] if len(name) < 100 else []
-        hint = "".join(f"; did you mean '{n}'?" for n in _meant(name, known))
+        hint = "".join(f"; did you mean '{n}'?" for n in meant(name, known))
         self.raise_error(f"operation '{name}' is not registered{hint}", self._just_parsed(name))
 
     def _parse_block(self) -> Block:
         if self._current_token.kind != MLIRTokenKind.CARET_IDENT:
             self.raise_error(self._found("an operation, a block label or '}'"))
         self._check_label()
-        return super()._parse_block()
+        label = self._current_token.span
+        block = super()._parse_block()
+        self.blocks[label.text[1:]] = (block, label)  # stock xDSL forgets where it stands
+        return block
 
     def parse_optional_successor(self) -> Block | None:
         self._check_label()
@@ -293,6 +301,14 @@ class LocatedParser(Parser):
             if unknown and error.span.start == self.pos:
                 self.raise_error(error.msg, start)
             raise
+        except Exception as error:
+            self._refuse(error, start)
+
+    def _refuse(self, error: Exception, span: Span) -> NoReturn:
+        """Raise what reading the text at `span` raised, as a `ParseError` if it is a plain exception of xDSL's."""
+        if (said := said_by_xdsl(error)) is None:
+            raise error
+        raise ParseError(span, said) from error
 
     def parse_optional_attribute(self) -> Attribute | None:
         return self._guarded(super().parse_optional_attribute)
@@ -389,27 +405,6 @@ class LocatedParser(Parser):
 
     def _parse_external_resources(self) -> NoReturn:
         self.raise_error("external resources are not supported, only dialect resources")
-
-
-def _meant(name: str, known: Sequence[str]) -> Sequence[str]:
-    """The operation that an unknown name stands for, if there is one that is like it."""
-    name = _INSTEAD.get(name, name)
-    if name.startswith("transform.") and name not in known:
-        step = f"transform.coconet.{name.rpartition('.')[2]}"
-        steps = [one for one in known if one.startswith("transform.coconet.")]
-        if close := get_close_matches(step, steps, n=1, cutoff=0.9):
-            return close
-    return [name] if name in known else get_close_matches(name, known, n=1)
-
-
-_INSTEAD = {
-    "transform.match": "transform.coconet.named",
-    "transform.coconet.match": "transform.coconet.named",
-    "transform.coconet.slice_argument": "transform.coconet.slice",
-    "transform.coconet.inline_schedule": "transform.coconet.inline",
-    "transform.inline_schedule": "transform.coconet.inline",
-}
-"""What steps might be called by those who know MLIR, the passes or the calls in Python."""
 
 
 class AliasPrinter(Printer):

@@ -34,6 +34,7 @@ from coconet_ir.lowering.kernels.launch import Launch
 from coconet_ir.lowering.kernels.sizes import Dim, shapes_of
 from coconet_ir.lowering.kernels.trace import Trace
 from coconet_ir.lowering.levels import BUFFER, KERNEL, require_level
+from coconet_ir.lowering.targets import is_ptx_name
 from coconet_ir.schedule.remarks import emit
 from coconet_ir.schedule.rewriting import applied
 from coconet_ir.schedule.selection import functions, name_of
@@ -75,8 +76,10 @@ class _Kernels:
     names: set[str] = field(default_factory=set[str])
 
     def name(self, region: FusedOp) -> str:
-        """A free name for a kernel of a region: that of the region, else a number is added."""
+        """A free name for a kernel of a region: that of the region as PTX can have it, else a number is added."""
         wanted = re.sub(r"\W", "_", name_of(region) or "kernel", flags=re.ASCII)
+        if not is_ptx_name(wanted):
+            wanted = f"kernel_{wanted}"
         name, number = wanted, 2
         while name in self.names:
             name, number = f"{wanted}_{number}", number + 1

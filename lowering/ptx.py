@@ -106,7 +106,7 @@ class _Worker:
             late = self._process.wait() == -signal.SIGKILL
             words = os.pread(self._errors.fileno(), 1 << 16, said).decode(errors="replace")
             self.close()
-            limit = f"LLVM took longer than {TIME_LIMIT:.0f} s, or was killed"
+            limit = f"LLVM took longer than {TIME_LIMIT:g} s, or was killed"
             raise CompilerFailed(limit if late else _first_line(words) or "LLVM ended")
         if "error" in answer:
             raise CompilerFailed(_first_line(answer["error"]))

@@ -6,6 +6,7 @@ translate(module, "nvptx-llvm", "sm_90a")   the LLVM IR on the way
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -23,6 +24,12 @@ TARGET = "coconet.target"
 
 FORMS = ("ptx", "nvptx-llvm")
 """What a module can be translated to."""
+
+
+_PTX_NAME = re.compile(r"[A-Za-z][\w$]*|[_$%][\w$]+", re.ASCII)
+
+_PTX_CONSTANTS = ("WARP_SZ",)
+"""What PTX defines itself; its special registers begin with %."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,11 @@ def find_target(name: str) -> Target:
     if (target := TARGETS.get(name)) is None:
         raise IRError(f"there is no target '{name}': there are {', '.join(TARGETS)}")
     return target
+
+
+def is_ptx_name(name: str) -> bool:
+    """Whether a function or variable of PTX can have this name."""
+    return _PTX_NAME.fullmatch(name) is not None and name not in _PTX_CONSTANTS
 
 
 def translate(module: ModuleOp, form: str, target: str | None = None) -> str:
@@ -110,4 +122,6 @@ def device_module(module: ModuleOp) -> Operation:
         raise IRError("has several gpu.module, but PTX is made of one", module, others)
     if not inner and not is_device_code(module):
         raise IRError("has no kernels: all that it computes is the host's", module)
+    if inner and not inner[0].regions[0].block.ops:
+        raise IRError("has no kernels", inner[0])
     return inner[0] if inner else module

@@ -17,7 +17,7 @@ from coconet_ir.dialects.attributes import as_tensor
 from coconet_ir.dialects.comp import BroadcastOp
 from coconet_ir.dialects.regions import RegionOp, YieldOp
 from coconet_ir.schedule.remarks import Reason, Refused
-from coconet_ir.schedule.selection import NAME, Names, as_value_name, called, is_rewritten, label_of
+from coconet_ir.schedule.selection import NAME, Names, called, is_rewritten, label_of, name_problem
 
 if TYPE_CHECKING:  # what is lowered has no graph of dependences, and starts without networkx
     from coconet_ir.analysis.dependences import Dependences
@@ -129,11 +129,8 @@ def region_name(func: FuncOp, given: str | None, default: str, target: Operation
             f"named={given} cannot be a name: one that ends in _ and digits is rewritten when the text is printed",
             target,
         )
-    if as_value_name(given) != given:
-        raise IRError(
-            f"named={given} cannot be a name: it takes letters, digits, _, $, . and -, and begins with no digit",
-            target,
-        )
+    if (problem := name_problem(given)) is not None:
+        raise IRError(f"named={given} {problem}", target)
     if names.fresh(given) != given:
         raise IRError(f"named={given} is the name of something else in the function", target)
     return given

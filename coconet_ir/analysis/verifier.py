@@ -38,7 +38,7 @@ from coconet_ir.dialects.custom import CustomOp, DefineOp
 from coconet_ir.dialects.layout import MeshOp
 from coconet_ir.dialects.regions import FusedOp, OverlapOp, RegionOp
 from coconet_ir.schedule.remarks import Refused
-from coconet_ir.schedule.selection import NAME
+from coconet_ir.schedule.selection import NAME, name_problem
 
 _NUMBERS = (AnyFloat, IntegerType, IndexType)
 
@@ -97,6 +97,8 @@ def verify_program(module: ModuleOp) -> None:
             # Only programs with custom operations pay for NumPy and the simulator.
             from coconet_ir.analysis.check_customs import check_definition
 
+            for inner in op.body.walk():
+                check_attributes(inner)
             check_definition(op)
 
 
@@ -317,8 +319,12 @@ def _check_ruled(op: Operation) -> None:
 
 
 def check_attributes(op: Operation) -> None:
-    """Raise `IRError` for an attribute that our operations do not know: an option misspelt, or of another operation."""
+    """Raise `IRError` for an attribute that our operations do not know: an option misspelt, or of another operation.
+
+    And for a name that is none.
+    """
     check_prefixed(op.attributes, (NAME, PEAK) if isinstance(op, FuncOp) else (NAME,), op)
+    _check_name(op)
     if not isinstance(op, IRDLOperation) or op.name.split(".")[0] not in OWN:
         return
     for name in op.attributes:
@@ -328,6 +334,15 @@ def check_attributes(op: Operation) -> None:
                 f"has no attribute '{name}'; it has {takes or 'none'} (a note of your own is 'my.{name}')",
                 op,
             )
+
+
+def _check_name(op: Operation) -> None:
+    if (given := op.attributes.get(NAME)) is None:
+        return
+    if not isinstance(given, StringAttr):
+        raise IRError(f"has {NAME} = {given}: a name is a string", op)
+    if (problem := name_problem(given.data)) is not None:
+        raise IRError(f"has {NAME} = {given}, which {problem}", op)
 
 
 def check_prefixed(names: Iterable[str], known: Sequence[str], op: Operation) -> None:

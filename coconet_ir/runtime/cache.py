@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Collection
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -43,8 +44,8 @@ def key(*parts: str) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()
 
 
-def read(name: str) -> dict[str, str] | None:
-    """What an entry holds, None if there is none that is whole."""
+def read(name: str, parts: Collection[str]) -> dict[str, str] | None:
+    """The parts that an entry holds, None if there is none that is whole and has these."""
     if (place := folder()) is None:
         return None
     try:
@@ -53,8 +54,12 @@ def read(name: str) -> dict[str, str] | None:
         return None
     if checksum != _checksum(text):
         return None
-    held: dict[str, str] = json.loads(text)
-    return held
+    try:
+        held = json.loads(text)
+    except ValueError:
+        return None
+    whole = isinstance(held, dict) and all(isinstance(held.get(part), str) for part in parts)
+    return {part: held[part] for part in parts} if whole else None
 
 
 def write(name: str, held: dict[str, str]) -> None:

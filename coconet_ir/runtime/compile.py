@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from coconet_ir.runtime.executable import Executable
 
 
+PARTS = ("ptx", "host")
+"""What an entry of the cache holds: the kernels, and the lowered function as text."""
+
+
 @dataclass(frozen=True)
 class Compiled:
     """A compiled function. It takes no device to have one."""
@@ -51,7 +55,7 @@ def compile_function(func: FuncOp, target: str, *, use_cache: bool = True) -> Co
     find_target(target)
     module = _alone(func)
     key = cache.key(target, print_module(module, debuginfo=True)) if use_cache else None
-    held = None if key is None else cache.read(key)
+    held = None if key is None else cache.read(key, PARTS)
     if held is None:
         lowered = module.clone()
         LowerPass(target).apply(make_context(), lowered)

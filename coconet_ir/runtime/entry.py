@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import prod
+from operator import index
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -26,8 +29,11 @@ from coconet_ir.sim.integers import ArithmeticRefused
 from coconet_ir.sim.kernels import Numbers, Site, kernel_of
 from coconet_ir.sim.mesh import Mesh, Shape
 from coconet_ir.sim.resolve import result_shapes
-from coconet_ir.sim.segments import check_offsets, segment_broadcast
+from coconet_ir.sim.segments import check_offsets, check_values
 from coconet_ir.sim.sizes import Sizes
+
+MAX_BYTES = 1 << 63
+"""All tensors of a call have fewer bytes together: sizes and places are computed in 64 bits."""
 
 _NUMBERS = Numbers()
 
@@ -73,12 +79,29 @@ class Entry:
 
     def convert(self, name: str, given: Input) -> Array:
         """A scalar in its element type, as the simulator takes it. Raises `IRError`."""
-        array = typed(name, given, _NUMBERS.dtype(self.scalars[name].type), self.func)
+        if name not in self.scalars:
+            raise IRError(f"takes %{name} as a tensor, so its shape is to be given", self.func)
+        try:
+            array = typed(name, given, _NUMBERS.dtype(self.scalars[name].type), self.func)
+        except (TypeError, ValueError) as error:
+            raise IRError(
+                f"takes a number for %{name}, not {given!r}: {error}", self.func
+            ) from None
         if array.ndim:
             raise IRError(
                 f"takes %{name} as a scalar, but its input has {array.ndim} dimension(s)", self.func
             )
         return array
+
+    def shape(self, name: str, given: Any) -> Shape:
+        """The shape that is given for a tensor, of numbers of any type. Raises `IRError`."""
+        if name not in self.tensors:
+            raise IRError(f"takes %{name} as a scalar, which has no shape", self.func)
+        try:
+            return tuple(map(index, given))
+        except TypeError:
+            what = f"takes a shape for %{name}, a tuple of whole numbers, not {given!r}"
+            raise IRError(what, self.func) from None
 
     def check_names(self, names: Sequence[str]) -> None:
         """Raise `IRError` unless these are the names of all arguments."""
@@ -97,12 +120,11 @@ class Entry:
         Raises `IRError` for sizes that do not fit together anywhere in the function.
         """
         sizes = Sizes(self.func)
-        for name in self.tensors:
-            sizes.give(name, given[name])
         walk = _Walk(mesh, self._needed)
         for name, arg in self.arguments.items():
             if name in self.tensors:
-                walk.shapes[arg] = tuple(given[name])
+                sizes.give(name, given[name])
+                walk.give(arg, given[name], f"takes %{name}", self.func)
             else:
                 walk.scalars[arg] = scalars[name]
         results = walk.run(self.func.body.block)
@@ -147,6 +169,11 @@ def _sources(value: OpResult) -> Sequence[SSAValue]:
             return op.operands
 
 
+def _zeros(offsets: int) -> Array:
+    """Offsets, which only the device knows, as ones that are right if there are any: one stands for all."""
+    return np.zeros(min(offsets, 1), np.int64)
+
+
 class _Walk:
     """The shapes of a run, and the scalars that decide them, without any tensor's elements."""
 
@@ -154,6 +181,20 @@ class _Walk:
         self._mesh, self._needed = mesh, needed
         self.shapes: dict[SSAValue, Shape] = {}
         self.scalars: dict[SSAValue, Array] = {}
+        self._bytes = 0
+        """Of all tensors so far; of an empty one, as if its sizes of 0 were 1."""
+
+    def give(self, value: SSAValue, shape: Shape, what: str, op: Operation) -> None:
+        """Know the shape of a tensor. Raises `IRError` at `op` where 64 bits do not count the bytes of all so far."""
+        self.shapes[value] = shape
+        size = _NUMBERS.dtype(value.type).itemsize
+        self._bytes += prod(max(n, 1) for n in shape) * size
+        if self._bytes >= MAX_BYTES:
+            text = "x".join(map(str, shape))
+            raise IRError(
+                f"{what} of the shape {text}: all tensors together have more than {MAX_BYTES - 1} bytes",
+                op,
+            )
 
     def run(self, block: Block) -> Sequence[SSAValue]:
         """Go through a block; what its terminator hands on."""
@@ -189,7 +230,8 @@ class _Walk:
         shapes = [self.shapes.get(value) for value in op.operands]
         for result, shape in zip(op.results, result_shapes(op, shapes, splat), strict=True):
             if shape is not None and None not in shape:
-                self.shapes[result] = tuple(size for size in shape if size is not None)
+                known = tuple(size for size in shape if size is not None)
+                self.give(result, known, "makes a tensor", op)
         match op:
             case CustomOp() if (define := op.definition) is not None:
                 inner = _Walk(self._mesh, _decide_sizes(define))
@@ -197,12 +239,12 @@ class _Walk:
                 self._name(inner, inner.run(define.body.block), op.results)
             case SegmentReduceOp():
                 (size,), (offsets,) = self.shapes[op.input], self.shapes[op.offsets]
-                check_offsets(np.zeros(offsets), size)
+                check_offsets(_zeros(offsets), size)
                 self.shapes[op.output] = (offsets - 1,)
             case SegmentBroadcastOp():
                 (count,), (offsets,) = self.shapes[op.input], self.shapes[op.offsets]
-                check_offsets(np.zeros(offsets), *self.shapes[op.like])
-                segment_broadcast(np.zeros(count), np.zeros(offsets, np.int64), 0, 0)
+                check_offsets(_zeros(offsets), *self.shapes[op.like])
+                check_values(count, offsets)
             case _:
                 pass
 

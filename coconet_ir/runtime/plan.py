@@ -104,7 +104,7 @@ class Plan:
 
     def bind(
         self,
-        shapes: Mapping[str, Shape],
+        shapes: Mapping[str, Sequence[int]],
         scalars: Mapping[str, Input],
         mesh: Mapping[str, int] | None = None,
     ) -> Bound:
@@ -117,6 +117,7 @@ class Plan:
         ranks = entry.single if mesh is None else one_rank(entry.func, mesh)
         entry.check_names([*shapes, *scalars])
         given = {name: entry.convert(name, value) for name, value in scalars.items()}
+        shapes = {name: entry.shape(name, shape) for name, shape in shapes.items()}
         extents = entry.shapes(ranks, shapes, given)
         state = _Host(ranks)
         state.values.update((args[self.arguments[name]], value) for name, value in given.items())
@@ -177,7 +178,7 @@ class Plan:
     ) -> Iterator[tuple[int, Shape]]:
         """The shapes of arguments' and results' buffers."""
         for name in self.entry.tensors:
-            yield self.arguments[name], tuple(shapes[name])
+            yield self.arguments[name], shapes[name]
         for number, argument in self.results.items():
             yield argument, results[number] or ()
 

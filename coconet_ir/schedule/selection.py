@@ -17,6 +17,9 @@ NAME = "coconet.name"
 
 _REWRITTEN = re.compile(r"_[0-9]+$")
 
+_VALUE_NAME = re.compile(r"[A-Za-z_$.-][A-Za-z0-9_$.-]*")
+"""What the text of a program takes as the name of a value."""
+
 
 def name_of(op: Operation) -> str | None:
     """The name by which a schedule finds the operation, or None."""
@@ -52,10 +55,11 @@ def is_rewritten(name: str) -> bool:
     return _REWRITTEN.search(name) is not None
 
 
-def as_value_name(name: str) -> str:
-    """The name, which an attribute may spell in any way, as one that a value can have."""
-    fitting = re.sub(r"[^A-Za-z0-9_$.-]", "_", name)
-    return f"_{fitting}" if fitting[:1].isdigit() else fitting
+def name_problem(name: str) -> str | None:
+    """Why an operation cannot have this name, or None: what is lowered from it gives values names made from it."""
+    if _VALUE_NAME.fullmatch(name) is not None:
+        return None
+    return "cannot be a name: it takes letters, digits, _, $, . and -, and begins with no digit"
 
 
 def by_name(func: FuncOp) -> dict[str, list[Operation]]:
@@ -179,7 +183,6 @@ class Names:
 
     def fresh(self, wanted: str) -> str:
         """`wanted` if it is free, else `wanted2`, `wanted3`, …; it is taken from now on."""
-        wanted = as_value_name(wanted)
         name, count = wanted, 1
         while name in self._taken:
             count += 1

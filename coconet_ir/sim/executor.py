@@ -47,7 +47,7 @@ from coconet_ir.sim.kernels import (
     undefined,
 )
 from coconet_ir.sim.mesh import ONE_RANK, Mesh, Region, Shape, extents
-from coconet_ir.sim.resolve import OpenShape, result_shapes
+from coconet_ir.sim.resolve import OpenShape, simulated_shapes
 
 Progress = Callable[[int, int], None]
 """Called with the number of operations done and the number of all."""
@@ -202,7 +202,7 @@ class Machine:
 
     def _compute(self, op: Operation, operands: Sequence[Value]) -> list[Value]:
         sizes = [int(value.arrays[0]) for value in operands[1:]] if isinstance(op, SplatOp) else []
-        shapes = result_shapes(op, [value.shape for value in operands], sizes)
+        shapes = simulated_shapes(op, [value.shape for value in operands], sizes)
         collective = collective_of(op)
         if collective is None:
             rows = self._on_ranks(op, operands, shapes)

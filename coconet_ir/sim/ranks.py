@@ -43,7 +43,7 @@ from coconet_ir.sim.integers import ArithmeticRefused
 from coconet_ir.sim.kernels import Numbers, Site, Unsupported, undefined
 from coconet_ir.sim.mesh import Mesh, Region, Shape
 from coconet_ir.sim.rank_kernels import rank_kernel_of
-from coconet_ir.sim.resolve import OpenShape, result_shapes
+from coconet_ir.sim.resolve import OpenShape, simulated_shapes
 
 Arrays = list[Array]
 """One array a rank."""
@@ -183,7 +183,7 @@ class _Machine:
                     for array, tensor in zip(arrays, is_tensor, strict=True)
                 )
                 sizes = [int(size) for size in arrays[1:]] if isinstance(op, SplatOp) else []
-                made = result_shapes(op, shapes, sizes) if ruled else [None] * len(op.results)
+                made = simulated_shapes(op, shapes, sizes) if ruled else [None] * len(op.results)
                 here = tuple(map(_region, shapes)), tuple(map(_region, made))
                 site = Site(self._mesh, rank, self._numbers, shapes, *here, 0)
                 with np.errstate(all="ignore"):

@@ -24,8 +24,7 @@ def result_shapes(
 ) -> list[OpenShape | None]:
     """The global shape of each result, None for a scalar; `splat` are the sizes a splat is given.
 
-    Raises `IRError` when sizes that the rule or a static type ties together differ, and for a result of
-    more than `MAX_ELEMENTS`.
+    Raises `IRError` when sizes that the rule or a static type ties together differ.
     """
     rule = rule_of(op)
     if rule is None:
@@ -39,10 +38,17 @@ def result_shapes(
     if splat:
         for named, result in zip(rule.results, op.results, strict=True):
             sizes.bind(named or (), _with_splat(op, result.type, splat), "the result")
-    shapes = [
+    return [
         None if named is None else tuple(sizes.size(factors) for factors in named)
         for named in rule.results
     ]
+
+
+def simulated_shapes(
+    op: Operation, operands: Sequence[Shape | None], splat: Sequence[int]
+) -> list[OpenShape | None]:
+    """`result_shapes`; raises `IRError` for a result of more than `MAX_ELEMENTS` too."""
+    shapes = result_shapes(op, operands, splat)
     for shape in shapes:
         if (count := math.prod(size for size in shape or () if size is not None)) > MAX_ELEMENTS:
             raise IRError(f"gives {count} elements, more than {MAX_ELEMENTS}", op)

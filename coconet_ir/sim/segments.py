@@ -23,6 +23,14 @@ def check_offsets(offsets: Array, size: int) -> None:
         )
 
 
+def check_values(values: int, offsets: int) -> None:
+    """Raises `ArithmeticRefused` unless there is one value a segment of those that the offsets bound."""
+    if values != offsets - 1:
+        raise ArithmeticRefused(
+            f"needs {offsets - 1} values, one a segment, not {values}: {offsets} offsets bound {offsets - 1} segments"
+        )
+
+
 def segment_reduce(
     x: Array, offsets: Array, kind: Kind, start: int, accumulate: DType, result: DType
 ) -> Array:
@@ -43,11 +51,7 @@ def segment_broadcast(values: Array, offsets: Array, start: int, size: int) -> A
 
     Raises `ArithmeticRefused` unless there is one value a segment.
     """
-    if values.size != offsets.size - 1:
-        raise ArithmeticRefused(
-            f"needs {offsets.size - 1} values, one a segment, not {values.size}: {offsets.size} offsets bound "
-            f"{offsets.size - 1} segments"
-        )
+    check_values(values.size, offsets.size)
     bounds = np.clip(offsets, start, start + size) - start
     spread = np.zeros(size, values.dtype)
     spread[bounds[0] : bounds[-1]] = np.repeat(values, np.diff(bounds))

@@ -16,7 +16,7 @@ from coconet_ir.schedule.selection import argument_names
 from coconet_ir.sim.mesh import Shape
 
 MAX_ELEMENTS = 1 << 32
-"""Most elements of a tensor; more is taken for a mistake."""
+"""Most elements of a tensor that is simulated; more is taken for a mistake."""
 
 
 class Sizes:

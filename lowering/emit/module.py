@@ -7,7 +7,6 @@ reaches is left out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
@@ -25,12 +24,10 @@ from coconet_ir.lowering.emit.types import (
     size_and_alignment,
     type_text,
 )
-from coconet_ir.lowering.targets import DATA_LAYOUT, TRIPLE, Target
+from coconet_ir.lowering.targets import DATA_LAYOUT, TRIPLE, Target, is_ptx_name
 
 ENTRIES: dict[type[Operation], Entry] = {**LLVM_ENTRIES, **NVVM_ENTRIES}
 """How each operation is written."""
-
-_PTX_NAME = re.compile(r"[A-Za-z][\w$]*|[_$%][\w$]+", re.ASCII)
 
 _NUMBERS = {
     "nvvm.maxntid": "nvvm.maxntid",
@@ -157,8 +154,10 @@ def _function(module: ModuleState, op: FuncOp) -> list[str]:
 
 
 def _ptx_name(name: str) -> str:
-    if _PTX_NAME.fullmatch(name) is None:
-        raise NoText(f"PTX has no name '{name}': use letters, digits, _ and $, a letter first")
+    if not is_ptx_name(name):
+        raise NoText(
+            f"PTX has no name '{name}': use letters, digits, _ and $, a letter first, and not WARP_SZ"
+        )
     return name
 
 

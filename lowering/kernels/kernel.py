@@ -126,7 +126,7 @@ class Kernel:
         type = MemRefType(element, [count], memory_space=SHARED)
         key = (type, purpose)
         if key not in self._shared:
-            name = f"{self.name}_shared{len(self._shared) or ''}"
+            name = f"{self.name}$shared{len(self._shared) or ''}"  # no kernel has a $ in its name
             self.shared_memory.append(GlobalOp.get(StringAttr(name), type, UnitAttr()))
             self._shared[key] = self.code.put(GetGlobalOp(name, type))
         return self._shared[key]

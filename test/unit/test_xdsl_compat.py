@@ -6,6 +6,7 @@ import inspect
 import math
 import re
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -27,7 +28,8 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
-from coconet_ir.frontend import make_context
+from coconet_ir.diagnostics import IRError, said_by_xdsl
+from coconet_ir.frontend import make_context, parse_program
 from coconet_ir.xdsl_compat import (
     MAX_DENSE_ELEMENTS,
     LinearLexer,
@@ -125,6 +127,19 @@ def test_token_patterns_take_linear_time(name: str, unit: str) -> None:
             2,
             19,
             "%x is used but never defined",
+        ),
+        (
+            "func.func @f() {\n  cf.br ^b\n^b:\n  cf.br ^b\n^b:\n}",
+            5,
+            1,
+            "re-declaration of block 'b'",
+        ),
+        ("func.func @f() {\n^b:\n  cf.br ^b\n^b:\n}", 4, 1, "re-declaration of block 'b'"),
+        (
+            "func.func @f(%x: i8) {\n  cf.switch %x : i8, [default: ^a, 300: ^a]\n^a:\n}",
+            2,
+            3,
+            "Integer value 300 is out of range for type i8",
         ),
         ("func.func @f() {" + "scf.execute_region {" * 400, 1, None, "too deeply nested"),
         ("%c = arith.constant {a = " + "[" * 5000, 1, None, "too deeply nested"),
@@ -307,3 +322,37 @@ def test_hexadecimal_float_out_of_range() -> None:
 def test_block_labels_that_start_with_a_digit(text: str) -> None:
     with pytest.raises(ParseError, match="must not start with a digit"):
         parse(f"func.func @f() {{\n{text}\n}}")
+
+
+def test_a_check_of_xdsl_that_raises_a_plain_exception_is_located() -> None:
+    """`memref` counts its indices so; what our own code raises stays an internal error."""
+    text = "func.func @f(%x: memref<?xf32>) {{\n  {}\n  func.return\n}}"
+    for line in (
+        "%y = memref.load %x[] : memref<?xf32>",
+        "%c = arith.constant 1.0 : f32\n  memref.store %c, %x[] : memref<?xf32>",
+    ):
+        with pytest.raises(IRError) as caught:
+            parse_program(CONTEXT, text.format(line), "p.mlir")
+        row = 2 + line.count("\n")
+        (first,) = caught.value.diagnostics()
+        assert str(first.position) == f"p.mlir:{row}:3"
+        assert "xpected an index for each dimension" in first.message
+
+
+def test_whose_exception_it_is() -> None:
+    def raised(run: Callable[[], object]) -> Exception:
+        with pytest.raises(Exception) as caught:  # noqa: PT011
+            run()
+        return caught.value
+
+    argument = ModuleOp([]).body.block.insert_arg(f32, 0)
+    name = raised(lambda: setattr(argument, "name_hint", "2nd"))
+    assert (said_by_xdsl(name) or "").startswith(
+        "Invalid BlockArgument name format `2nd`. Make sure"
+    )
+    assert said_by_xdsl(raised(lambda: FuncOp("f", 3))) == (  # pyright: ignore[reportArgumentType]
+        "cannot be read: AttributeError: 'int' object has no attribute 'inputs'"
+    )
+    assert said_by_xdsl(raised(lambda: {}["x"])) is None
+    assert said_by_xdsl(raised(lambda: parse("?"))) is None
+    assert said_by_xdsl(ValueError("never raised")) is None

@@ -83,3 +83,15 @@ module attributes {coconet.level = "buffer"} {
     func.return
   }
 }
+
+// -----
+
+module attributes {coconet.level = "buffer"} {
+  func.func @name_of_two_words() {
+    // expected-error @+1 {{'coll.fused' op has coconet.name = "my kernel", which cannot be a name: it takes letters, digits, _, $, . and -, and begins with no digit}}
+    coll.fused {
+      coll.yield
+    } {coconet.name = "my kernel"}
+    func.return
+  }
+}

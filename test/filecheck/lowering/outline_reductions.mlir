@@ -52,7 +52,7 @@ module attributes {coconet.level = "buffer"} {
 
 // The maximum, the sum and what follows: a short row is loaded once, eight vectors a thread, and not again behind the
 // exchange: threads of a block give lanes what they have, by memory, and lanes exchange values.
-// CHECK:       "memref.global"() <{sym_name = "softmax_shared", {{.*}}memref<256xf32, 3 : i64>
+// CHECK:       "memref.global"() <{sym_name = "softmax$shared", {{.*}}memref<256xf32, 3 : i64>
 // CHECK-COUNT-8: vector.load {{.*}} : memref<?xf32>, vector<4xf32>
 // CHECK-NOT:     vector.load
 // CHECK:         arith.maximumf {{.*}} : f32

@@ -4,21 +4,28 @@
 
 // Names and kinds of functions
 
-// expected-error @+1 {{PTX has no name 'a b': use letters, digits, _ and $, a letter first}}
+// expected-error @+1 {{PTX has no name 'a b': use letters, digits, _ and $, a letter first, and not WARP_SZ}}
 llvm.func @"a b"() attributes {nvvm.kernel} {
   llvm.return
 }
 
 // -----
 
-// expected-error @+1 {{PTX has no name '1': use letters, digits, _ and $, a letter first}}
+// expected-error @+1 {{PTX has no name '1': use letters, digits, _ and $, a letter first, and not WARP_SZ}}
 llvm.func @"1"() attributes {nvvm.kernel} {
   llvm.return
 }
 
 // -----
 
-// expected-error @+1 {{PTX has no name 'x.y': use letters, digits, _ and $, a letter first}}
+// expected-error @+1 {{PTX has no name 'WARP_SZ'}}
+llvm.func @WARP_SZ() attributes {nvvm.kernel} {
+  llvm.return
+}
+
+// -----
+
+// expected-error @+1 {{PTX has no name 'x.y': use letters, digits, _ and $, a letter first, and not WARP_SZ}}
 llvm.mlir.global internal @"x.y"() {addr_space = 3 : i32} : i32
 
 // -----

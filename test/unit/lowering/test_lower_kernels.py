@@ -18,20 +18,24 @@ import numpy.typing as npt
 import pytest
 from xdsl.dialects import gpu
 from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Region
 
 from coconet_ir.diagnostics import IRError
 from coconet_ir.frontend import check, make_context, parse_program
 from coconet_ir.lowering.device.mathematics import SINGLE
+from coconet_ir.lowering.lower import LowerPass
 from coconet_ir.lowering.lower_kernels import LowerKernelsPass
 from coconet_ir.lowering.outline_kernels import OutlineKernelsPass
 from coconet_ir.lowering.targets import (
     DATA_LAYOUT,
+    FORMS,
     TARGETS,
     TRIPLE,
     Target,
     device_module,
     translate,
 )
+from coconet_ir.program import Program
 from coconet_ir.xdsl_compat import print_module
 
 Array = npt.NDArray[Any]
@@ -392,6 +396,28 @@ def test_translation_needs_the_target_of_the_kernels(host: Any) -> None:
     del device_module(module).attributes["coconet.target"]
     with pytest.raises(IRError, match="states no target"):
         translate(module, "ptx")
+
+
+@pytest.mark.parametrize("target", [None, "sm_90a"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_program_without_kernels_is_not_translated(form: str, target: str | None) -> None:
+    text = (
+        "func.func @f(%x: f32) -> f32 {\n  %y = arith.addf %x, %x : f32\n  func.return %y : f32\n}"
+    )
+    module = Program.parse(text, "p.mlir").module
+    LowerPass("sm_90a").apply(make_context(), module)
+    with pytest.raises(IRError) as error:
+        translate(module, form, target)
+    assert error.value.render() == (
+        "p.mlir:1:1: error: 'builtin.module' op has no kernels: all that it computes is the host's"
+    )
+    module.body.block.add_op(
+        gpu.ModuleOp.create(
+            properties={"sym_name": StringAttr("kernels")}, regions=[Region(Block())]
+        )
+    )
+    with pytest.raises(IRError, match=r"^has no kernels$"):
+        translate(module, form, target)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from coconet_ir.diagnostics import IRError
-from coconet_ir.frontend import make_context, parse_program
+from coconet_ir.frontend import check, make_context, parse_program
+from coconet_ir.lowering.lower_kernels import LowerKernelsPass
+from coconet_ir.lowering.targets import find_target, translate
 from coconet_ir.schedule.remarks import collect
 from coconet_ir.xdsl_compat import print_module
 
@@ -93,8 +95,31 @@ def test_kernels_that_are_alike_are_one(outline: Outline) -> None:
     assert names == ["kernels.first", "kernels.first", "kernels.first_2"]
 
 
-def test_a_name_that_ptx_lacks(outline: Outline) -> None:
-    assert kernels(outline(program(copy("a", "b", "step-1.x")))) == ["step_1_x"]
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("step-1.x", "step_1_x"),
+        ("_", "kernel__"),
+        ("$", "kernel__"),
+        ("WARP_SZ", "kernel_WARP_SZ"),
+        ("add", "add"),
+        ("_0a", "_0a"),
+    ],
+)
+def test_a_name_that_ptx_lacks(
+    outline: Outline, assemble: Callable[..., str], name: str, kernel: str
+) -> None:
+    module = outline(program(copy("a", "b", name)))
+    assert kernels(module) == [kernel]
+    LowerKernelsPass("sm_90a").apply(make_context(), module)
+    assert f"'{kernel}'" in assemble(translate(module, "ptx"), find_target("sm_90a"))
+
+
+def test_no_kernel_has_the_name_of_anothers_memory(outline: Outline) -> None:
+    parts = (NORM, copy("a", "b", "norm_shared"))
+    module = outline(program(*parts, arguments=", %z: memref<f32>"))
+    check(module)
+    assert kernels(module) == ["norm", "norm_2", "norm_shared"]
 
 
 def test_what_is_made_parses_and_verifies(outline: Outline) -> None:

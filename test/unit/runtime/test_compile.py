@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -100,6 +101,21 @@ def test_a_broken_entry_is_compiled_again(
     assert entry.read_bytes() == data
 
 
+@pytest.mark.parametrize(
+    "text", ["{}", '{"ptx": ""}', '{"ptx": "", "host": 3}', "[]", '["ptx", "host"]', "3", "{", ""]
+)
+def test_an_entry_of_other_parts_is_compiled_again(
+    text: str, lowered: list[str], own_cache: Path
+) -> None:
+    """Even with the right checksum."""
+    program = Program.parse(TEXT)
+    whole = program.compile().ptx
+    (entry,) = own_cache.iterdir()
+    entry.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}")
+    assert program.compile().ptx == whole
+    assert len(lowered) == 2
+
+
 def test_turned_off(lowered: list[str], own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By an argument, or by the variable."""
     program = Program.parse(TEXT)
@@ -147,7 +163,7 @@ def test_processes_share_the_folder() -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER]) for _ in range(2)]
     reads = 0
     while any(writer.poll() is None for writer in writers):
-        assert cache.read("entry") == {"ptx": "x" * 100_000}
+        assert cache.read("entry", ["ptx"]) == {"ptx": "x" * 100_000}
         reads += 1
     assert reads > 100
     assert [writer.returncode for writer in writers] == [0, 0]

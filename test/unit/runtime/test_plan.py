@@ -239,6 +239,67 @@ def test_shapes_that_contradict() -> None:
         plan.bind({"x": (2, 4), "y": (2, 4), "z": (1,)}, {})
 
 
+SCALED = """
+func.func @f(%x: tensor<?xf32>, %a: f32) -> tensor<?xf32> {
+  %y = comp.scale %x by %a : tensor<?xf32>
+  func.return %y : tensor<?xf32>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        *(
+            (shape, r"takes a shape for %x, .* not ")
+            for shape in (3, None, ("a",), "5", (1.5,), (None,))
+        ),
+        ((-1,), "needs at least 0 for dimension 0 of %x, not -1"),
+        ((2**60,), f"makes a tensor of the shape {2**60}: all tensors together have more than"),
+        *(((2**n,), f"takes %x of the shape {2**n}: all tensors") for n in (61, 62, 63, 64, 70)),
+    ],
+)
+def test_shapes_that_are_none(shape: Any, message: str) -> None:
+    with pytest.raises(IRError, match=message):
+        plan_of(SCALED).bind({"x": shape}, {"a": 1.0})
+
+
+def test_scalars_and_shapes_by_each_others_names() -> None:
+    plan = plan_of(SCALED)
+    with pytest.raises(IRError, match="takes %a as a scalar, which has no shape"):
+        plan.bind({"x": (3,), "a": ()}, {})
+    with pytest.raises(IRError, match="takes %x as a tensor, so its shape is to be given"):
+        plan.bind({}, {"x": 1.0, "a": 1.0})
+    for given in ("q", None, [1, [2, 3]]):
+        with pytest.raises(IRError, match=r"%a"):
+            plan.bind({"x": (3,)}, {"a": given})
+
+
+def test_an_empty_tensor_has_sizes_of_64_bits_too() -> None:
+    plan = plan_of(SCALED.replace("?xf32", "?x?xf32"))
+    assert plan.bind({"x": (0, 2**59)}, {"a": 1.0}).buffers[0].shape == (0, 2**59)
+    with pytest.raises(IRError, match=f"of the shape 0x{2**70}"):
+        plan.bind({"x": (0, 2**70)}, {"a": 1.0})
+
+
+def test_more_elements_than_are_simulated() -> None:
+    """Arguments, results, what stands between them, and offsets of segments."""
+    n = 2**33 + 1
+    bound = one(SCALED, {"x": (n,)}, a=1.0)
+    assert [buffer.shape for buffer in bound.buffers.values()] == [(n,), (n,)]
+    (launch,) = bound.steps
+    assert isinstance(launch, Launch)
+    assert math.prod(launch.grid) * 1024 >= n
+    text = """
+    func.func @f(%x: tensor<?xf32>, %o: tensor<?xi64>) -> tensor<?xf32> {
+      %n = comp.segment_reduce sum %x, %o : (tensor<?xf32>, tensor<?xi64>) -> tensor<?xf32>
+      %y = comp.segment_broadcast %n, %o like %x : (tensor<?xf32>, tensor<?xi64>, tensor<?xf32>) -> tensor<?xf32>
+      func.return %y : tensor<?xf32>
+    }"""
+    (result,) = one(text, {"x": (n,), "o": (2**31,)}).results
+    assert isinstance(result, Buffer)
+    assert result.shape == (n,)
+
+
 def test_an_element_that_is_not_there() -> None:
     """Where an element is taken is checked with the simulator's words."""
     text = """

@@ -209,6 +209,10 @@ def test_any_name_can_be_pasted(name: str) -> None:
     assert parse_passes(str(variant), PASSES) == (variant.make(),)
     variant = Variant(SplitPass, {"op": f"{name}\n"})
     assert parse_passes(str(variant), PASSES) == (variant.make(),)
+
+
+@pytest.mark.parametrize("name", ["true", "-a", "$.", "_"])
+def test_any_name_can_be_explained(name: str) -> None:
     module = Program.parse(TWICE.partition("func.func @g")[0]).module
     op = next(op for op in Program(module).function().walk() if name_of(op) == "a")
     op.attributes["coconet.name"] = StringAttr(name)

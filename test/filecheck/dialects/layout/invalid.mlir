@@ -507,6 +507,59 @@ func.func @misspelt_name(%x: f32) {
 
 // -----
 
+func.func @name_of_two_words(%x: f32) {
+  // expected-error @+1 {{'arith.negf' op has coconet.name = "my kernel", which cannot be a name: it takes letters, digits, _, $, . and -, and begins with no digit}}
+  %y = arith.negf %x {coconet.name = "my kernel"} : f32
+  func.return
+}
+
+// -----
+
+func.func @name_in_a_region(%x: f32) {
+  coll.fused {
+    // expected-error @+1 {{'arith.negf' op has coconet.name = "2nd", which cannot be a name}}
+    %y = arith.negf %x {coconet.name = "2nd"} : f32
+    coll.yield
+  }
+  func.return
+}
+
+// -----
+
+func.func @no_name(%x: f32) {
+  // expected-error @+1 {{'coll.fused' op has coconet.name = "", which cannot be a name}}
+  coll.fused {
+    coll.yield
+  } {coconet.name = ""}
+  func.return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has coconet.name = "\C3\BC", which cannot be a name}}
+func.func @letter_beyond_ascii(%x: f32) attributes {coconet.name = "ü"} {
+  func.return
+}
+
+// -----
+
+func.func @name_that_is_a_number(%x: f32) {
+  // expected-error @+1 {{'arith.negf' op has coconet.name = 3 : i64: a name is a string}}
+  %y = arith.negf %x {coconet.name = 3} : f32
+  func.return
+}
+
+// -----
+
+comp.define @name_in_a_definition rule [n] -> [n] {
+^bb0(%x: tensor<?xf32>):
+  // expected-error @+1 {{'arith.addf' op has coconet.name = "a+b", which cannot be a name}}
+  %y = arith.addf %x, %x {coconet.name = "a+b"} : tensor<?xf32>
+  comp.yield %y : tensor<?xf32>
+}
+
+// -----
+
 // expected-error @+1 {{'func.func' op has the type memref<4xf32>: a distributed program has floats, integers and index, and tensors of these}}
 func.func @memory(%x: memref<4xf32>) {
   func.return
