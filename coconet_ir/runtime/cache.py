@@ -14,6 +14,7 @@ from collections.abc import Collection
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import coconet_ir
 from coconet_ir.diagnostics import IRError
@@ -55,11 +56,11 @@ def read(name: str, parts: Collection[str]) -> dict[str, str] | None:
     if checksum != _checksum(text):
         return None
     try:
-        held = json.loads(text)
-    except ValueError:
+        held: Any = json.loads(text)
+        found: dict[str, Any] = {part: held[part] for part in parts}
+    except (ValueError, LookupError, TypeError):
         return None
-    whole = isinstance(held, dict) and all(isinstance(held.get(part), str) for part in parts)
-    return {part: held[part] for part in parts} if whole else None
+    return found if all(isinstance(part, str) for part in found.values()) else None
 
 
 def write(name: str, held: dict[str, str]) -> None:

@@ -353,6 +353,6 @@ def test_whose_exception_it_is() -> None:
     assert said_by_xdsl(raised(lambda: FuncOp("f", 3))) == (  # pyright: ignore[reportArgumentType]
         "cannot be read: AttributeError: 'int' object has no attribute 'inputs'"
     )
-    assert said_by_xdsl(raised(lambda: {}["x"])) is None
+    assert said_by_xdsl(raised(lambda: dict[str, int]()["x"])) is None
     assert said_by_xdsl(raised(lambda: parse("?"))) is None
     assert said_by_xdsl(ValueError("never raised")) is None

@@ -269,7 +269,8 @@ def test_scalars_and_shapes_by_each_others_names() -> None:
         plan.bind({"x": (3,), "a": ()}, {})
     with pytest.raises(IRError, match="takes %x as a tensor, so its shape is to be given"):
         plan.bind({}, {"x": 1.0, "a": 1.0})
-    for given in ("q", None, [1, [2, 3]]):
+    wrong: list[Any] = ["q", None, [1, [2, 3]]]
+    for given in wrong:
         with pytest.raises(IRError, match=r"%a"):
             plan.bind({"x": (3,)}, {"a": given})
 
