@@ -11,7 +11,10 @@ func.func @angles(%x: !t) -> (!t, !t, !t, !t, !t, !t, !t, !t, !t, !t, !t) {
   %sh = math.sinh %x : !t
   %ch = math.cosh %x : !t
   %ash = math.asinh %x : !t
-  %ach = math.acosh %ch : !t
+  %size = math.absf %x : !t
+  %one = arith.divf %size, %size : !t
+  %above = arith.addf %one, %size : !t
+  %ach = math.acosh %above : !t
   %ath = math.atanh %x : !t
   func.return %c, %t, %as, %ac, %at, %at2, %sh, %ch, %ash, %ach, %ath : !t, !t, !t, !t, !t, !t, !t, !t, !t, !t, !t
 }

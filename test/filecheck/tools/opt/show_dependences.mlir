@@ -22,7 +22,7 @@ func.func @step(%w: !x, %grad: !local) -> !x {
     %ag = coll.all_gather %kernel over [dp] : !part -> !x
     coll.yield %ag : !x
   }
-  %stored = comp.update %w, %all {coconet.name = "a \22name\22"} : !x
+  %stored = comp.update %w, %all {coconet.name = "a.name-2"} : !x
   func.return %stored : !x
 }
 
@@ -48,7 +48,7 @@ func.func @empty() {
 // CHECK-NEXT:      }
 // CHECK-NEXT:      f0n6 [label="ag\ncoll.all_gather\ntensor<?xf32>", shape=box, style="filled,bold", fillcolor=lightblue];
 // CHECK-NEXT:    }
-// CHECK-NEXT:    f0n7 [label="a \"name\"\ncomp.update\ntensor<?xf32>", shape=box, style=filled, fillcolor=orange];
+// CHECK-NEXT:    f0n7 [label="a.name-2\ncomp.update\ntensor<?xf32>", shape=box, style=filled, fillcolor=orange];
 // CHECK-NEXT:    f0n8 [label="func.return", shape=ellipse, style=filled, fillcolor=lightgray];
 // CHECK-NEXT:  }
 // CHECK-NEXT:  f0n0 -> f0n2;
