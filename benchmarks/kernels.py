@@ -46,6 +46,9 @@ LAMB_PHASES = {0: ("moments and norms", 28), 2: ("step", 12)}
 EDGE_US, START_US = 1.0, 3.0
 """What a graph of kernels may take beyond them: for each dependence, and once."""
 
+ALL = 1 << 30
+"""More bytes than a thread loads: it has as many vectors as the launch table says."""
+
 NOISE = 1.02
 """Up to which ratio two times count as equal."""
 
@@ -301,6 +304,7 @@ def sweep(bench: Bench) -> None:
         actions: dict[str, Action] = {"copy": bench.copy(case.bytes(case.shape))}
         for shape in shapes:
             with ExitStack() as stack:
+                stack.enter_context(patch.object(geometry, "POINTWISE_LOADED", ALL))
                 for name, value in zip(names, shape, strict=True):
                     stack.enter_context(patch.object(geometry, name, value))
                 call = bench.call(case, x, bench.load(case))

@@ -9,7 +9,11 @@ ACCESS = 16
 """Bytes of the widest access to memory."""
 
 POINTWISE_THREADS, POINTWISE_VECTORS = 128, 2
-"""A block of elementwise work, and vectors a thread: fused Adam in f32 at 0.994 of copy bandwidth, on a full grid."""
+"""A block of elementwise work, and vectors a thread, on a full grid."""
+
+POINTWISE_LOADED = 56
+"""Bytes that suffice: a thread that loads so many for one vector has one. Adam in f32, which loads 64, reaches 0.996 of
+copy bandwidth so, with two vectors 0.994; dropout in bf16, which loads 48, 0.96, and with two 1.04."""
 
 BUCKET, BUCKET_THREADS = 1024, 128
 """Elements of a full reduction, or of a segment's, that are added first, and threads that do it. Part of what bits

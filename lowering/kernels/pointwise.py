@@ -25,9 +25,10 @@ def pointwise(trace: Trace, name: str, space: Space, stores: Sequence[Store]) ->
     nodes = [store.node for store in stores]
     accesses = Accesses(space.inner, [space], nodes, stores)
     width, threads = accesses.width(), geometry.POINTWISE_THREADS
-    share = threads * geometry.POINTWISE_VECTORS * width
+    vectors = 1 if accesses.loaded() >= geometry.POINTWISE_LOADED else geometry.POINTWISE_VECTORS
+    share = threads * vectors * width
     kernel = Kernel(trace, name, threads)
-    body = _Body(kernel, space, stores, width)
+    body = _Body(kernel, space, stores, width, vectors)
     code, count = kernel.code, kernel.code.size(space.count)
     start = code.mul(kernel.block_number(), code.number(share))
     stop = code.add(start, code.number(share))
@@ -50,14 +51,17 @@ def pointwise(trace: Trace, name: str, space: Space, stores: Sequence[Store]) ->
 class _Body:
     """What a thread does."""
 
-    def __init__(self, kernel: Kernel, space: Space, stores: Sequence[Store], width: int):
-        self.kernel, self.space, self.stores, self.width = kernel, space, stores, width
+    def __init__(
+        self, kernel: Kernel, space: Space, stores: Sequence[Store], width: int, vectors: int
+    ):
+        self.kernel, self.space, self.stores = kernel, space, stores
+        self.width, self.count = width, vectors
         self.top = Evaluator(kernel)
 
     def vectors(self, code: Code, start: SSAValue) -> Sequence[SSAValue]:
         """Compute the thread's vectors of a block that starts at an element, then store them."""
         offsets: list[SSAValue] = []
-        for vector in range(geometry.POINTWISE_VECTORS):
+        for vector in range(self.count):
             thread = code.add(self.kernel.thread(), code.number(vector * self.kernel.threads))
             offsets.append(code.mul(thread, code.number(self.width)))
         nodes = [store.node for store in self.stores]

@@ -127,6 +127,7 @@ class Accesses:
         self._apart = {group[-1] for space in spaces for group in space.groups} - {inner}
         every = [node for node in walk(*nodes) if isinstance(node, Load)]
         moved = [(load.buffer, load.address) for load in every]
+        self._loaded = [buffer for buffer, index in moved if in_line(index, inner)]
         moved += [(store.buffer, store.address) for store in stores]
         self.moved = [(buffer, index) for buffer, index in moved if in_line(index, inner)]
         dropped = [node.position for node in walk(*nodes) if isinstance(node, Dropped)]
@@ -136,6 +137,10 @@ class Accesses:
         """Elements of a vector: 16 bytes of the widest, so that the accesses of a warp leave no gaps."""
         sizes = [int(element_bytes(element_type(buffer))) for buffer, _ in self.moved]
         return ACCESS // max(sizes, default=ACCESS)
+
+    def loaded(self) -> int:
+        """Bytes that are loaded for a vector."""
+        return self.width() * sum(int(element_bytes(element_type(one))) for one in self._loaded)
 
     def aligned(self, kernel: Kernel, width: int, *extents: Size) -> SSAValue | None:
         """Whether every vector can be moved at once, None if never; `extents` must hold whole vectors."""

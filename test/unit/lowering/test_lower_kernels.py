@@ -146,8 +146,8 @@ def test_programs_are_assembled_for_each_target(
 
 def test_vectors_are_accessed_at_once_and_lines_are_kept() -> None:
     ptx = translate(lowered(ADAM), "ptx")
-    assert ptx.count("ld.global.v4.b32") == 6  # two vectors each of three buffers
-    assert ptx.count("ld.global.v4.b16") == 2
+    assert ptx.count("ld.global.v4.b32") == 3  # a vector each of three buffers
+    assert ptx.count("ld.global.v4.b16") == 1
     assert ".maxntid 128\n.minnctapersm 1" in ptx
     assert '.file\t1 "test.mlir"' in ptx
     line = 1 + ADAM[: ADAM.index("math.sqrt")].count("\n")
