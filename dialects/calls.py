@@ -49,6 +49,20 @@ def _memref(value: SSAValue) -> MemRefType[Attribute]:
     return type
 
 
+def check_kind(element: Attribute, kind: KindAttr) -> None:
+    """Raise `VerifyException` for elements that a call cannot reduce so."""
+    if (problem := reduction_problem(element, kind.data)) is not None:
+        raise VerifyException(problem)
+
+
+def check_roots(axes: AxesAttr, roots: DenseArrayBase) -> None:
+    """Raise `VerifyException` unless the roots are a coordinate on each axis."""
+    try:
+        coordinates_for(axes, roots)
+    except RuleError as error:
+        raise VerifyException(str(error)) from error
+
+
 class IntoOp(IRDLOperation, ABC):
     """What calls on buffers share: they read `input` and store into `output`."""
 
@@ -67,14 +81,9 @@ class IntoOp(IRDLOperation, ABC):
             raise VerifyException("its buffers differ in their elements")
         kind, roots = self.properties.get("kind"), self.properties.get("roots")
         if isinstance(kind, KindAttr):
-            problem = reduction_problem(_memref(self.input).element_type, kind.data)
-            if problem is not None:
-                raise VerifyException(problem)
+            check_kind(_memref(self.input).element_type, kind)
         if roots is not None:
-            try:
-                coordinates_for(self.axes, cast(DenseArrayBase, roots))
-            except RuleError as error:
-                raise VerifyException(str(error)) from error
+            check_roots(self.axes, cast(DenseArrayBase, roots))
 
 
 class AlikeIntoOp(IntoOp, ABC):

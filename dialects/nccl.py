@@ -48,26 +48,12 @@ from xdsl.traits import HasParent, IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from coconet_ir.analysis.dist import Kind
-from coconet_ir.analysis.notation import RuleError
 from coconet_ir.analysis.rules import OneRank
 from coconet_ir.dialects.attributes import AxesAttr, KindAttr, sizes_of
-from coconet_ir.dialects.calls import CALLS, IntoOp
+from coconet_ir.dialects.calls import CALLS, IntoOp, check_kind, check_roots
 from coconet_ir.dialects.coll import Route, check_routes, routes_of
-from coconet_ir.dialects.elements import element_of, reduction_problem, require_same_elements
-from coconet_ir.dialects.layout import coordinates_for
+from coconet_ir.dialects.elements import element_of, require_same_elements
 from coconet_ir.dialects.syntax import KindWord, Over, Roots, integers
-
-
-def _check_kind(input: SSAValue, kind: KindAttr) -> None:
-    if (problem := reduction_problem(element_of(input.type), kind.data)) is not None:
-        raise VerifyException(problem)
-
-
-def _check_roots(axes: AxesAttr, roots: DenseArrayBase) -> None:
-    try:
-        coordinates_for(axes, roots)
-    except RuleError as error:
-        raise VerifyException(str(error)) from error
 
 
 def in_front(type: Attribute) -> Attribute:
@@ -118,7 +104,7 @@ class AllReduceOp(AlikeOp):
         )
 
     def verify_(self) -> None:
-        _check_kind(self.input, self.kind)
+        check_kind(element_of(self.input.type), self.kind)
 
 
 @irdl_op_definition
@@ -146,8 +132,8 @@ class ReduceOp(AlikeOp):
         )
 
     def verify_(self) -> None:
-        _check_kind(self.input, self.kind)
-        _check_roots(self.axes, self.roots)
+        check_kind(element_of(self.input.type), self.kind)
+        check_roots(self.axes, self.roots)
 
 
 @irdl_op_definition
@@ -167,7 +153,7 @@ class BroadcastOp(AlikeOp):
         )
 
     def verify_(self) -> None:
-        _check_roots(self.axes, self.roots)
+        check_roots(self.axes, self.roots)
 
 
 @irdl_op_definition
@@ -265,7 +251,7 @@ class ReduceScatterOp(CallOp):
         )
 
     def verify_(self) -> None:
-        _check_kind(self.input, self.kind)
+        check_kind(element_of(self.input.type), self.kind)
         _check_blocks(self.input, self.output, "its operand")
 
 

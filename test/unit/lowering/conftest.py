@@ -147,14 +147,37 @@ def functions() -> Callable[[str], dict[str, list[str]]]:
     return split
 
 
+def _imported(folder: Path, *names: str) -> list[Any]:
+    sys.path.insert(0, str(folder))
+    try:
+        return [importlib.import_module(name) for name in names]
+    finally:
+        del sys.path[0]
+
+
 @pytest.fixture(scope="session")
 def machine() -> Any:
     """The module `machine.py`, which executes kernels."""
-    sys.path.insert(0, str(Path(__file__).parent))
-    try:
-        return importlib.import_module("machine")
-    finally:
-        del sys.path[0]
+    return _imported(Path(__file__).parent, "machine")[0]
+
+
+@pytest.fixture(scope="session")
+def plan() -> Any:
+    """The module `plan.py`, which executes programs on buffers."""
+    return _imported(Path(__file__).parent, "plan")[0]
+
+
+@pytest.fixture(scope="session")
+def host() -> Any:
+    """The module `host.py`, which runs lowered kernels on the host."""
+    return _imported(Path(__file__).parent, "host")[0]
+
+
+@pytest.fixture(scope="session")
+def random_programs() -> list[Any]:
+    """The modules of random programs, which stand beside the tests of passes."""
+    names = ("random_programs", "random_generator", "random_steps")
+    return _imported(Path(__file__).parents[1] / "passes", *names)
 
 
 @cache
@@ -293,15 +316,15 @@ def simulate() -> Callable[..., Buffers]:
 
 
 @pytest.fixture
-def same(
+def both(
     launch: Callable[..., Buffers], simulate: Callable[..., Buffers]
-) -> Callable[..., Buffers]:
-    """Assert that a kernel and the simulator give the same bits; what the kernel gives.
+) -> Callable[..., tuple[Buffers, Buffers, dict[str, str]]]:
+    """What a kernel leaves in its buffers, what the simulator gives, and in which buffer each value lies.
 
     `outputs` has the types of the values, `into` the input that a value overwrites.
     """
 
-    def same(
+    def both(
         body: str,
         inputs: Mapping[str, Array | np.generic],
         outputs: Mapping[str, str],
@@ -309,11 +332,22 @@ def same(
         into: Mapping[str, str] | None = None,
         types: Mapping[str, str] | None = None,
         offset: int = 0,
-    ) -> Buffers:
+    ) -> tuple[Buffers, Buffers, dict[str, str]]:
         expected = simulate(body, inputs, outputs, types=types)
         places = {value: (into or {}).get(value, value) for value in outputs}
         given = {**(types or {}), **{n: t for n, t in outputs.items() if places[n] == n}}
         found = launch(body, inputs, places, expected, types=given, offset=offset)
+        return found, expected, places
+
+    return both
+
+
+@pytest.fixture
+def same(both: Callable[..., tuple[Buffers, Buffers, dict[str, str]]]) -> Callable[..., Buffers]:
+    """Assert that a kernel and the simulator give the same bits, of what `both` takes; what the kernel gives."""
+
+    def same(*what: Any, **options: Any) -> Buffers:
+        found, expected, places = both(*what, **options)
         for value, place in places.items():
             assert bits(found[place]) == bits(expected[value]), value
         return found
@@ -337,25 +371,11 @@ def as_bits() -> Callable[[Array], object]:
 
 
 @pytest.fixture
-def close(
-    launch: Callable[..., Buffers], simulate: Callable[..., Buffers]
-) -> Callable[..., Buffers]:
-    """Assert that a kernel and the simulator agree but for the order of `terms` additions; the kernel's buffers."""
+def close(both: Callable[..., tuple[Buffers, Buffers, dict[str, str]]]) -> Callable[..., Buffers]:
+    """Assert that they agree but for the order of `terms` additions, of what `both` takes; the kernel's buffers."""
 
-    def close(
-        body: str,
-        inputs: Mapping[str, Array | np.generic],
-        outputs: Mapping[str, str],
-        *,
-        into: Mapping[str, str] | None = None,
-        types: Mapping[str, str] | None = None,
-        offset: int = 0,
-        terms: int = 1,
-    ) -> Buffers:
-        expected = simulate(body, inputs, outputs, types=types)
-        places = {value: (into or {}).get(value, value) for value in outputs}
-        given = {**(types or {}), **{n: t for n, t in outputs.items() if places[n] == n}}
-        found = launch(body, inputs, places, expected, types=given, offset=offset)
+    def close(*what: Any, terms: int = 1, **options: Any) -> Buffers:
+        found, expected, places = both(*what, **options)
         for value, place in places.items():
             want, have = (x.astype(np.float64) for x in (expected[value], found[place]))
             assert np.array_equal(np.isnan(want), np.isnan(have)), value

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import random
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,20 +29,6 @@ from coconet_ir.xdsl_compat import print_module
 Array = npt.NDArray[Any]
 EXAMPLES = Path(__file__).parents[3] / "examples"
 OPEN = 0
-
-
-def _import(folder: Path, *names: str) -> list[Any]:
-    sys.path.insert(0, str(folder))
-    try:
-        return [importlib.import_module(name) for name in names]
-    finally:
-        del sys.path[0]
-
-
-@pytest.fixture(scope="module")
-def plan() -> Any:
-    """The module `plan.py`, which executes programs on buffers."""
-    return _import(Path(__file__).parent, "plan")[0]
 
 
 def buffered(module: ModuleOp) -> ModuleOp:
@@ -239,10 +223,8 @@ def test_the_machine_finds_what_is_wrong(plan: Any, before: str, after: str, fau
 # Random programs
 
 
-def test_random_programs(plan: Any) -> None:
-    folder = Path(__file__).parents[1] / "passes"
-    names = ("random_programs", "random_generator", "random_steps")
-    programs, generator, steps = _import(folder, *names)
+def test_random_programs(plan: Any, random_programs: Any) -> None:
+    programs, generator, steps = random_programs
     for seed in range(4000, 4016):
         rng = random.Random(seed)
         program = generator.Generator(rng).program(rng.choice((8, 12, 20)), steps.STEPS)

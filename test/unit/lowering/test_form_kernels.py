@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import random
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -183,17 +181,6 @@ def test_what_two_threads_share_is_not_overwritten() -> None:
         assert len(kernels(module)) == count
         BufferizePass().apply(make_context(), module)
         OutlineKernelsPass().apply(make_context(), module)
-
-
-@pytest.fixture(scope="module")
-def random_programs() -> Any:
-    """The modules of random programs, which stand beside the tests of passes."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "passes"))
-    try:
-        names = ("random_programs", "random_generator", "random_steps")
-        return [importlib.import_module(name) for name in names]
-    finally:
-        del sys.path[0]
 
 
 def test_random_programs(random_programs: Any) -> None:

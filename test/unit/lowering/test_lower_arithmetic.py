@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,16 +17,6 @@ Array = npt.NDArray[Any]
 
 FLOATS = ("f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "f8E4M3", "f8E3M4")
 INTEGERS = ("i64", "i32", "i16", "i8", "i1")
-
-
-@pytest.fixture(scope="module")
-def host() -> Any:
-    """The module `host.py`, which runs kernels."""
-    sys.path.insert(0, str(Path(__file__).parent))
-    try:
-        return importlib.import_module("host")
-    finally:
-        del sys.path[0]
 
 
 @dataclass(frozen=True)

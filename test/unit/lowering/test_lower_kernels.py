@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import os
 import re
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +21,8 @@ from coconet_ir.lowering.lower import LowerPass
 from coconet_ir.lowering.lower_kernels import LowerKernelsPass
 from coconet_ir.lowering.outline_kernels import OutlineKernelsPass
 from coconet_ir.lowering.targets import (
-    DATA_LAYOUT,
     FORMS,
     TARGETS,
-    TRIPLE,
     Target,
     device_module,
     translate,
@@ -71,16 +63,6 @@ ADAM = """module attributes {coconet.level = "buffer"} {
 }"""
 
 
-@pytest.fixture(scope="module")
-def host() -> Any:
-    """The module `host.py`, which runs kernels."""
-    sys.path.insert(0, str(Path(__file__).parent))
-    try:
-        return importlib.import_module("host")
-    finally:
-        del sys.path[0]
-
-
 def lowered(text: str, target: str = "sm_90a") -> ModuleOp:
     """A program at the level of buffers or of kernels, lowered and checked."""
     module = parse_program(make_context(), text, "test.mlir")
@@ -89,33 +71,6 @@ def lowered(text: str, target: str = "sm_90a") -> ModuleOp:
     LowerKernelsPass(target).apply(make_context(), module)
     check(module)
     return module
-
-
-def find(tool: str, path: str | None) -> str:
-    """The path of a tool; the test is skipped where there is none."""
-    if path is None:
-        assert not os.environ.get("CI"), f"CI needs {tool}"
-        pytest.skip(f"there is no {tool}")
-    return path
-
-
-@pytest.fixture
-def assemble() -> Callable[[str, Target], str]:
-    """What NVIDIA's assembler says of PTX that it takes; the test is skipped where it is not installed."""
-    try:
-        files = metadata.files("nvidia-cuda-nvcc-cu12") or []
-    except metadata.PackageNotFoundError:
-        files = []
-    wheel = [str(file.locate()) for file in files if file.name == "ptxas"]
-    tool = find("ptxas", wheel[0] if wheel else shutil.which("ptxas"))
-
-    def assemble(ptx: str, target: Target) -> str:
-        command = [tool, f"--gpu-name={target.name}", "--verbose", "-o", os.devnull, "-"]
-        ran = subprocess.run(command, input=ptx, capture_output=True, text=True, timeout=60)
-        assert ran.returncode == 0, ran.stderr
-        return ran.stderr
-
-    return assemble
 
 
 def check_ptx(ptx: str) -> None:
@@ -179,23 +134,12 @@ def test_every_function_is_assembled_for_each_target(
     check_spills(assemble(ptx, target), len(lines))
 
 
-def test_upstream_translates_it() -> None:
-    tool = find("mlir-translate-22", shutil.which("mlir-translate-22"))
+def test_upstream_translates_it(upstream: Callable[[ModuleOp], str]) -> None:
     for text in (ADAM, (FILECHECK / "outline_reductions.mlir").read_text()):
         module = lowered(text)
         (kernels,) = (op for op in module.ops if isinstance(op, gpu.ModuleOp))
         plain = ModuleOp([op.clone() for op in kernels.body.block.ops])
-        plain.attributes["llvm.data_layout"] = StringAttr(DATA_LAYOUT)
-        plain.attributes["llvm.target_triple"] = StringAttr(TRIPLE)
-        ran = subprocess.run(
-            [tool, "--mlir-to-llvmir"],
-            input=print_module(plain),
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert ran.returncode == 0, ran.stderr
-        defined = re.findall(r"^define ptx_kernel void @(\w+)", ran.stdout, re.MULTILINE)
+        defined = re.findall(r"^define ptx_kernel void @(\w+)", upstream(plain), re.MULTILINE)
         assert defined == re.findall(r"llvm.func @(\w+)", print_module(plain))
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,16 +48,6 @@ NAMES = {
     "powf": "power",
 }
 """What NumPy calls a function."""
-
-
-@pytest.fixture(scope="module")
-def host() -> Any:
-    """The module `host.py`, which runs kernels."""
-    sys.path.insert(0, str(Path(__file__).parent))
-    try:
-        return importlib.import_module("host")
-    finally:
-        del sys.path[0]
 
 
 def samples(type: str, seed: int) -> Array:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import random
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -396,19 +394,6 @@ func.func @f(%x: !x, %w: tensor<?xf32>, %k: index) -> (tensor<?xf32>, tensor<?xf
 
 
 # Random programs
-
-
-@pytest.fixture(scope="module")
-def random_programs() -> Any:
-    """The modules of random programs, which stand beside the tests of passes."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "passes"))
-    try:
-        return [
-            importlib.import_module(name)
-            for name in ("random_programs", "random_generator", "random_steps")
-        ]
-    finally:
-        del sys.path[0]
 
 
 def test_random_programs(random_programs: Any) -> None:
