@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from coconet_ir.sim.elements import DType
 from coconet_ir.sim.mesh import Shape
@@ -46,6 +46,12 @@ class Launch:
     """Buffers, and scalars as they lie in memory."""
     after: tuple[int, ...] = ()
     """The numbers of the launches that it waits for, beside all steps before it that are no launches."""
+    shared: int = 0
+    """Bytes of shared memory beside those that the kernel declares."""
+    cooperative: bool = False
+    """Whether all of its blocks are on the device at once."""
+    dependent: bool = False
+    """Whether it may begin once all blocks of the launch before it have said so (`griddepcontrol`)."""
 
 
 @dataclass(frozen=True)
@@ -81,4 +87,29 @@ class Matmul:
     result: str
 
 
-Step: TypeAlias = Launch | Copy | Clear | Matmul
+CollectiveKind: TypeAlias = Literal[
+    "all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all", "permute"
+]
+
+
+@dataclass(frozen=True)
+class Collective:
+    """A call of the library among several ranks."""
+
+    kind: CollectiveKind
+    ranks: tuple[int, ...]
+    """The group in its order, this rank included."""
+    source: Place
+    target: Place
+    count: int
+    """Elements that each rank gives."""
+    element: str
+    reduction: str = ""
+    """`sum`, `prod`, `max` or `min`, where it reduces."""
+    root: int = 0
+    """Of reduce and broadcast: its position in the group."""
+    pairs: tuple[tuple[int, int], ...] = ()
+    """Of permute: positions in the group that give and take. Who takes from nobody gets zeros."""
+
+
+Step: TypeAlias = Launch | Copy | Clear | Matmul | Collective

@@ -1,0 +1,1 @@
+"""From PTX to this machine's code: one function a kernel, one coroutine a device thread."""
