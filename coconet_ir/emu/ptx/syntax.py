@@ -1,4 +1,4 @@
-"""A module of PTX as data (PTX ISA, sections 4 to 7). Names are unique in a function: those of inner scopes are renamed."""
+"""PTX as data (PTX ISA, sections 4 to 7). Names are unique in a function: those of inner scopes are renamed."""
 
 from __future__ import annotations
 
