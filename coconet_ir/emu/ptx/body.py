@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from coconet_ir.emu.ptx.constants import STARTS, constant, expression, integer, offset
 from coconet_ir.emu.ptx.declarations import (
+    MOST_REGISTERS,
     SPACES,
     directives,
     file,
@@ -84,6 +85,8 @@ class Body:
         scope = self._declare(name, at)
         scope.names[name] = Register(name + scope.suffix)
         self.registers[name + scope.suffix] = type
+        if len(self.registers) > MOST_REGISTERS:
+            raise self.tokens.error(f"a function has at most {MOST_REGISTERS} registers", at)
 
     def declare_symbol(self, name: str, at: int) -> str:
         """Enter a variable or a label into the scope; its name in the function. Raises `PTXError`."""

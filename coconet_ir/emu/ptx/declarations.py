@@ -10,8 +10,10 @@ from coconet_ir.emu.ptx.syntax import Float, Integer, Space, Symbol, Variable, w
 from coconet_ir.emu.ptx.tokens import Tokens
 
 SPACES = frozenset((".param", ".shared", ".local", ".global", ".const"))
-_MOST_REGISTERS = 1 << 20
-_MOST_ELEMENTS = 1 << 24
+MOST_REGISTERS = 1 << 20
+"""Of a function."""
+_MOST_DIMENSIONS = 16
+_MOST_ELEMENTS = 1 << 22
 """Of an initialiser: it is kept in memory."""
 _LIMITS = frozenset(
     (
@@ -130,6 +132,8 @@ def _sizes(tokens: Tokens) -> tuple[int, ...]:
             sizes.append(0)
             continue
         at = tokens.at
+        if len(sizes) == _MOST_DIMENSIONS:
+            raise tokens.error(f"an array has at most {_MOST_DIMENSIONS} dimensions")
         size = expression(tokens)
         if size < 0:
             raise tokens.error("the size of an array is not negative", at)
@@ -196,14 +200,16 @@ def registers(tokens: Tokens) -> dict[str, str]:
         at = tokens.at
         name = tokens.name("the name of a register")
         if tokens.take("<"):
-            count = integer(tokens, "the number of registers", _MOST_REGISTERS)
+            count = integer(tokens, "the number of registers", MOST_REGISTERS)
             tokens.expect(">")
             names = [f"{name}{i}" for i in range(count)]
         else:
             names = [name]
-        if not found.keys().isdisjoint(names) or len(found) + len(names) > _MOST_REGISTERS:
-            raise tokens.error(f"`{name}` is declared twice, or there are too many registers", at)
+        if not found.keys().isdisjoint(names):
+            raise tokens.error(f"`{name}` is declared twice", at)
         found.update(dict.fromkeys(names, head.type))
+        if len(found) > MOST_REGISTERS:
+            raise tokens.error(f"a function has at most {MOST_REGISTERS} registers", at)
         if not tokens.take(","):
             tokens.expect(";")
             return found
