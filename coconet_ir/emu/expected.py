@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from coconet_ir.emu.findings import Finding, Where
+from coconet_ir.emu.findings import Finding
 from coconet_ir.runtime.steps import Place
 from coconet_ir.sim.elements import F64, Array, is_float, same_bits, unsigned
 
@@ -26,8 +27,12 @@ class Expected:
     where every NaN equals every other."""
 
 
-def difference(expected: Expected, memory: Sequence[Mapping[int, bytes]]) -> Finding | None:
-    """How memory, by rank and `Place.owner`, differs from what is expected of it; None if it does not."""
+Memories: TypeAlias = Sequence[Mapping[int, bytes]]
+"""By rank, the bytes of buffers by `Place.owner`."""
+
+
+def difference(expected: Expected, memory: Memories) -> Finding | None:
+    """How memory differs from what is expected of it; None if it does not."""
     want = np.ascontiguousarray(expected.array).reshape(-1)
     held = memory[expected.rank][expected.place.owner]
     have = np.frombuffer(held, want.dtype, want.size, expected.place.offset)
@@ -41,7 +46,7 @@ def difference(expected: Expected, memory: Sequence[Mapping[int, bytes]]) -> Fin
         "wrong value",
         f"element {first} of '{expected.name}' is {have[first]}, not {want[first]}; "
         f"{wrong.size} of {want.size} elements are wrong",
-        (Where(expected.rank),),
+        (),
         f"{expected.name} of rank {expected.rank}",
         expected.place.offset + first * want.dtype.itemsize,
     )
