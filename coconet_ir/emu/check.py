@@ -108,7 +108,7 @@ def _explore(
 def _identity(finding: Finding) -> Hashable:
     """What findings have in common that are one: their kind and instructions; without any, where they are."""
     lines = frozenset((one.kernel, one.line) for one in finding.places if one.line)
-    return finding.kind, lines or (finding.buffer, finding.message)
+    return finding.kind, lines or finding.buffer or finding.message
 
 
 # One process runs one job at a time: the lock is held while it does.

@@ -33,27 +33,36 @@ Memories: TypeAlias = Sequence[Mapping[int, bytes]]
 
 def difference(expected: Expected, memory: Memories) -> Finding | None:
     """How memory differs from what is expected of it; None if it does not."""
-    want = np.ascontiguousarray(expected.array).reshape(-1)
+    want = expected.array
     held = memory[expected.rank][expected.place.owner]
-    have = np.frombuffer(held, want.dtype, want.size, expected.place.offset)
+    have = np.frombuffer(held, want.dtype, want.size, expected.place.offset).reshape(want.shape)
+    found = mismatch(f"'{expected.name}'", have, want, expected.tolerance)
+    if found is None:
+        return None
+    first, message = found
+    where = f"'{expected.name}' of rank {expected.rank}"
+    offset = expected.place.offset + first * want.dtype.itemsize
+    return Finding("wrong value", message, buffer=where, offset=offset)
+
+
+def mismatch(name: str, have: Array, want: Array, tolerance: float) -> tuple[int, str] | None:
+    """How elements differ, which count as in `Expected`: the number of the first, and a sentence; None if none does."""
     if same_bits(have, want):
         return None
-    wrong = np.flatnonzero(~_equal(have, want, expected.tolerance))
+    wrong = np.flatnonzero(~_equal(have, want, tolerance))
     if not wrong.size:
         return None
     first = int(wrong[0])
-    return Finding(
-        "wrong value",
-        f"element {first} of '{expected.name}' is {have[first]}, not {want[first]}; "
-        f"{wrong.size} of {want.size} elements are wrong",
-        (),
-        f"{expected.name} of rank {expected.rank}",
-        expected.place.offset + first * want.dtype.itemsize,
-    )
+    at = tuple(map(int, np.unravel_index(first, want.shape)))
+    index = at[0] if len(at) == 1 else at
+    values = f"{have.flat[first]}, not {want.flat[first]}"
+    count = f"{wrong.size} of {want.size} elements are wrong"
+    return first, f"element {index} of {name} is {values}; {count}"
 
 
 def _equal(have: Array, want: Array, tolerance: float) -> Array:
     """Whether each element is what it should be."""
+    have, want = np.ascontiguousarray(have), np.ascontiguousarray(want)
     same = np.asarray(have.view(unsigned(have.dtype)) == want.view(unsigned(want.dtype)))
     if not is_float(want.dtype):
         return same
