@@ -52,6 +52,4 @@ def program_case(
 
     Raises `IRError` for inputs that do not fit, and for what is not lowered.
     """
-    return ProgramCase(
-        job_of(func, mesh, inputs, repeat), expected(func, mesh, inputs, repeat)
-    )
+    return ProgramCase(job_of(func, mesh, inputs, repeat), expected(func, mesh, inputs, repeat))

@@ -15,13 +15,13 @@ from dataclasses import replace
 from typing import Protocol
 
 from coconet_ir.diagnostics import IRError
+from coconet_ir.emu.answers import Broken, Ran, Ready, RefusedPTX, WrongPTX
 from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.expected import Memories
 from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.ptx.parse import PTXError
 from coconet_ir.emu.report import Found, Report
-from coconet_ir.emu.worker import Broken, Ran, Ready, RefusedPTX, WrongPTX
 from coconet_ir.process import Ended, TimedOut, Worker
 
 SCHEDULES = 100

@@ -54,10 +54,9 @@ def mismatch(name: str, have: Array, want: Array, tolerance: float) -> tuple[int
         return None
     first = int(wrong[0])
     at = tuple(map(int, np.unravel_index(first, want.shape)))
-    index = at[0] if len(at) == 1 else at
+    which = f"element {at[0] if len(at) == 1 else at} of {name}" if at else name
     values = f"{have.flat[first]}, not {want.flat[first]}"
-    count = f"{wrong.size} of {want.size} elements are wrong"
-    return first, f"element {index} of {name} is {values}; {count}"
+    return first, f"{which} is {values}; {wrong.size} of {want.size} elements are wrong"
 
 
 def _equal(have: Array, want: Array, tolerance: float) -> Array:

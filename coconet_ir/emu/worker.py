@@ -7,60 +7,14 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
 
 from coconet_ir.diagnostics import internal_error
+from coconet_ir.emu.answers import Answer, Broken, Ran, Ready, RefusedPTX, WrongPTX
 from coconet_ir.emu.code.table import Refused
-from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.machine import Emulator
 from coconet_ir.emu.ptx.parse import PTXError
 from coconet_ir.process import serve
-
-
-@dataclass(frozen=True)
-class Ready:
-    """The job can be run."""
-
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Ran:
-    """What a schedule gave."""
-
-    findings: tuple[Finding, ...]
-    memory: tuple[Mapping[int, bytes], ...]
-    seconds: float
-
-
-@dataclass(frozen=True)
-class RefusedPTX:
-    """The emulator does not run this PTX."""
-
-    what: str
-    line: int
-
-
-@dataclass(frozen=True)
-class WrongPTX:
-    """The text is not PTX."""
-
-    message: str
-    line: int
-    column: int
-
-
-@dataclass(frozen=True)
-class Broken:
-    """The emulator has an error: its diagnostic."""
-
-    message: str
-
-
-Answer: TypeAlias = Ready | Ran | RefusedPTX | WrongPTX | Broken
 
 
 class Session:
