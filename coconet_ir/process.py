@@ -5,14 +5,15 @@ Messages are bytes behind their length, which has 8.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from typing import IO
 
 
@@ -121,3 +122,30 @@ class Worker:
             self._process.wait()
         else:
             self._process.returncode = 0  # the parent's child: not ours to wait for
+
+
+class Service:
+    """A worker for all threads, one at a time: started when it is first needed, and anew when it is gone."""
+
+    def __init__(self, *arguments: str) -> None:
+        """One that is started with these arguments."""
+        self._arguments = arguments
+        self._lock = threading.Lock()
+        self._worker: Worker | None = None
+
+    @contextmanager
+    def worker(self) -> Generator[Worker]:
+        """The worker, which serves nobody else meanwhile."""
+        with self._lock:
+            if self._worker is None:
+                atexit.register(self.stop)
+            elif not self._worker.usable:
+                self._worker.close()
+                self._worker = None
+            self._worker = self._worker or Worker(*self._arguments)
+            yield self._worker
+
+    def stop(self) -> None:
+        """End the worker, if there is one."""
+        if self._worker is not None:
+            self._worker.close()

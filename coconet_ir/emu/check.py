@@ -7,9 +7,7 @@ assert_clean(plan)                                            # in a test
 
 from __future__ import annotations
 
-import atexit
 import pickle
-import threading
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import Protocol
@@ -22,7 +20,7 @@ from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.ptx.parse import PTXError
 from coconet_ir.emu.report import Found, Report
-from coconet_ir.process import Ended, TimedOut, Worker
+from coconet_ir.process import Ended, Service, TimedOut, Worker
 
 SCHEDULES = 100
 MOST_FINDINGS = 10
@@ -60,8 +58,8 @@ def check(
 
     Raises `Refused` and `PTXError` for PTX that is not run, `CheckFailed` where there is no verdict.
     """
-    with _lock:
-        running = _Running(case.job)
+    with _service.worker() as worker:
+        running = _Running(worker, case.job)
         return _explore(case, running, range(seed, seed + schedules), most_findings, progress)
 
 
@@ -111,18 +109,14 @@ def _identity(finding: Finding) -> Hashable:
     return finding.kind, lines or finding.buffer or finding.message
 
 
-# One process runs one job at a time: the lock is held while it does.
-
-_lock = threading.Lock()
-_worker: Worker | None = None
-_START = "from coconet_ir.emu.worker import main; main()"
+_service = Service("-c", "from coconet_ir.emu.worker import main; main()")
 
 
 class _Running:
     """A job that the process has made ready."""
 
-    def __init__(self, job: Job):
-        self._process = _process()
+    def __init__(self, worker: Worker, job: Job):
+        self._worker = worker
         answer = self._ask(job, "the kernels were compiled")
         assert isinstance(answer, Ready)
         self.seconds = answer.seconds
@@ -136,7 +130,7 @@ class _Running:
 
     def _ask(self, request: Job | int, when: str) -> Ready | Ran:
         try:
-            answer = pickle.loads(self._process.ask(pickle.dumps(request), TIME_LIMIT))
+            answer = pickle.loads(self._worker.ask(pickle.dumps(request), TIME_LIMIT))
         except TimedOut:
             raise CheckFailed(
                 f"no end after {TIME_LIMIT:g} s while {when}: check smaller sizes; or a kernel loops for ever without "
@@ -157,19 +151,3 @@ class _Running:
                 raise CheckFailed(f"{message} (while {when})")
             case _:
                 return answer
-
-
-def _process() -> Worker:
-    global _worker
-    if _worker is None:
-        atexit.register(_stop)
-    elif not _worker.usable:
-        _worker.close()
-        _worker = None
-    _worker = _worker or Worker("-c", _START)
-    return _worker
-
-
-def _stop() -> None:
-    if _worker is not None:
-        _worker.close()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,7 @@ from coconet_ir.emu.expected import Memories
 from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.ptx.parse import PTXError
+from coconet_ir.process import Service
 
 START = """
 import sys, types
@@ -71,17 +73,16 @@ class Case:
 
 
 @pytest.fixture(autouse=True)
-def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An emulator of Python."""
-    internals: Any = check_module
-    monkeypatch.setattr(check_module, "_START", START)
-    monkeypatch.setattr(check_module, "_worker", None)
-    yield
-    internals._stop()
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    """The process that runs an emulator of Python."""
+    found = Service("-c", START)
+    monkeypatch.setattr(check_module, "_service", found)
+    yield found
+    found.stop()
 
 
-def process() -> Any:
-    internals: Any = check_module
+def process(service: Service) -> subprocess.Popen[bytes]:
+    internals: Any = service
     return internals._worker._process
 
 
@@ -195,13 +196,13 @@ def test_what_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_one_process_serves_all_checks_until_it_is_gone() -> None:
+def test_one_process_serves_all_checks_until_it_is_gone(service: Service) -> None:
     case = Case("def run(seed): print('no message'); return outcome()")
     check(case, schedules=2)
-    first = process().pid
+    first = process(service).pid
     check(case, schedules=2)
-    assert process().pid == first
+    assert process(service).pid == first
     os.kill(first, signal.SIGKILL)
-    process().wait()
+    process(service).wait()
     assert check(case, schedules=2).clean
-    assert process().pid != first
+    assert process(service).pid != first
