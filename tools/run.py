@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import isinf
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
 from coconet_ir.diagnostics import (
     Diagnostic,
-    IRError,
     Unavailable,
     diagnose,
     internal_error,
@@ -20,18 +17,11 @@ from coconet_ir.diagnostics import (
 )
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.files import give_up_output, require_output
-from coconet_ir.frontend import (
-    check,
-    load_python,
-    make_context,
-    parse_program,
-    read_source,
-    require_program,
-    source_name,
-)
+from coconet_ir.frontend import load_python, source_name
+from coconet_ir.tools.bar import Bar
+from coconet_ir.tools.program import add_options, load_function, make_inputs, seed
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
     from coconet_ir.sim.binding import Input
@@ -39,9 +29,6 @@ if TYPE_CHECKING:
     from coconet_ir.sim.mpi import Session
 
     Executor = Callable[[FuncOp, Mapping[str, int], Mapping[str, Input]], Outcome]
-
-_PATIENCE = 1.0
-"""Seconds without a progress bar."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -78,23 +65,6 @@ def main(args: Sequence[str] | None = None) -> int:
         return 2 if isinstance(error, Unavailable) else 1
 
 
-class _Once(argparse.Action):
-    """Adds what an option gives by name; one name cannot be given twice."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        held: dict[str, Any] = getattr(namespace, self.dest)
-        for name in values:
-            if name in held:
-                raise argparse.ArgumentError(self, f"'{name}' is given twice")
-        setattr(namespace, self.dest, {**held, **values})
-
-
 def _arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser = _argument_parser()
     options = parser.parse_args(args)
@@ -119,98 +89,32 @@ def _argument_parser() -> argparse.ArgumentParser:
     add("program", metavar="PROG.mlir", help="the program; - is standard input")
     add("--backend", choices=("sim", "mpi", "cuda"), default="sim", help="sim: all ranks in this process; "
         "mpi: one rank a process, started by mpirun; cuda: one rank, compiled, on a GPU")  # fmt: skip
-    add("--func", metavar="NAME", help="the function, if the module has several")
-    add("--schedule", action="append", default=[], metavar="FILE[:NAME]",
-        help="apply a schedule to the program first, but not to that of --compare")  # fmt: skip
-    add("--mesh", type=_mesh, action=_Once, default={}, metavar="dp=8,tp=2", help="sizes of axes")
-    add("--shape", type=_shape, action=_Once, default={}, metavar="w=1000x3",
-        help="the global shape of an argument; ? leaves a dimension open")  # fmt: skip
-    add("--set", type=_scalar, action=_Once, default={}, metavar="lr=0.1", help="a scalar")
-    add("--seed", type=_seed, default=0, metavar="N", help="for the inputs that are not given")
-    add("--inputs", metavar="FILE.npz", help="inputs by name; others are made from the seed")
+    add_options(parser)
+    add("--seed", type=seed, default=0, metavar="N", help="for the inputs that are not given")
     add("--outputs", metavar="FILE.npz", help="where to write updated arguments and results")
     add(
         "--compare",
         metavar="B.mlir",
-        help="also run B.mlir on the same inputs: exit 1 if it differs",
+        help="also run B.mlir, to which no schedule is applied, on the same inputs: exit 1 if it differs",
     )
     add("--against", choices=("sim",), help="with --backend cuda, also run the program on a simulated rank: exit 1 "
         "if it differs by more than rounding")  # fmt: skip
     add("--exact", action="store_true", help="compute in f64 everywhere; --compare allows 1e-12")
-    add("--load", action="append", default=[], metavar="FILE.py", help="declares custom operations")
     add("--version", action="version", version="coconet-run 0.1.0")
     return parser
 
 
-def _mesh(text: str) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    for part in text.split(","):
-        axis, size = _pair(part)
-        if axis in sizes:
-            raise argparse.ArgumentTypeError(f"axis '{axis}' is given twice")
-        sizes[axis] = _number(int, size, f"the size of '{axis}'")
-    return sizes
-
-
-def _seed(text: str) -> int:
-    if (seed := _number(int, text, "the seed")) < 0:
-        raise argparse.ArgumentTypeError(f"the seed must be at least 0, not {seed}")
-    return seed
-
-
-def _shape(text: str) -> dict[str, tuple[int | None, ...]]:
-    name, sizes = _pair(text)
-    parts = sizes.split("x") if sizes else []
-    return {
-        name: tuple(
-            None if part == "?" else _number(int, part, f"a size of '{name}'") for part in parts
-        )
-    }
-
-
-def _scalar(text: str) -> dict[str, int | float]:
-    name, value = _pair(text)
-    if value in ("true", "false"):
-        return {name: value == "true"}
-    try:
-        return {name: int(value)}
-    except ValueError:
-        number: float = _number(float, value, f"the value of '{name}'")
-    if isinf(number) and any(c.isdigit() for c in value):
-        raise argparse.ArgumentTypeError(f"the value of '{name}' is out of range for every type")
-    return {name: number}
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, not '{text}'")
-    return name.removeprefix("%"), value
-
-
-def _number(kind: Callable[[str], Any], text: str, what: str) -> Any:
-    try:
-        return kind(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{what} must be a number, not '{text}'") from None
-
-
 def _run(options: argparse.Namespace, session: Session | None) -> int:
-    from coconet_ir.sim.binding import bind_mesh
-    from coconet_ir.sim.inputs import generate, load, save
+    from coconet_ir.sim.inputs import save
 
     execute = _executor(options, session)
     for path in options.load:
         load_python(path)
-    func = _load(options.program, options.func, options.schedule)
+    func = load_function(options.program, options.func, options.schedule)
     compared: str | None = options.compare
-    other = None if compared is None else _load(compared, options.func)
+    other = None if compared is None else load_function(compared, options.func)
     mesh = _find_mesh(func, options, session)
-    given = {} if options.inputs is None else load(options.inputs)
-    _check_scalars(func, options.set)
-    values = generate(
-        func, bind_mesh(func, mesh), {**given, **options.set}, options.shape, options.seed
-    )
+    values = make_inputs(func, mesh, options, options.seed)
     outcome = execute(func, mesh, values)
     others: list[tuple[str, Outcome]] = []
     if compared is not None and other is not None:
@@ -256,52 +160,6 @@ def _find_mesh(
     return mesh
 
 
-def _check_scalars(func: FuncOp, names: Iterable[str]) -> None:
-    """Raise `IRError` when one of the names is that of a tensor with dimensions."""
-    from coconet_ir.analysis.rules import rank_of
-    from coconet_ir.schedule.selection import argument_names
-
-    arguments = argument_names(func)
-    for name in names:
-        if name in arguments and rank_of(arguments[name].type):
-            raise IRError(
-                f"takes %{name} as a tensor, and --set is for scalars: give its elements with --inputs, or "
-                "only its shape with --shape",
-                func,
-            )
-
-
-def _load(path: str, name: str | None, schedules: Sequence[str] = ()) -> FuncOp:
-    """The function to run, checked, inferred if its layouts still stand as `layout.of`, and scheduled."""
-    from coconet_ir.analysis.rules import is_uninferred
-    from coconet_ir.analysis.verifier import require_distributed
-    from coconet_ir.passes.infer import infer
-    from coconet_ir.sim.binding import the_function
-
-    module = parse_program(make_context(), read_source(path), source_name(path))
-    require_program(module)
-    require_distributed(module)
-    if schedules:
-        _schedule(module, schedules)
-    func = the_function(module, name)
-    if is_uninferred(func):
-        infer(func)
-        check(module)
-    return func
-
-
-def _schedule(module: ModuleOp, references: Sequence[str]) -> None:
-    """Infer the program's layouts and apply schedules."""
-    from coconet_ir.passes.infer import InferPass
-    from coconet_ir.passes.schedule import SchedulePass
-    from coconet_ir.schedule.remarks import collect
-
-    ctx = make_context()
-    with collect():  # an error can say which rewrite removed what a step names
-        for one in (InferPass(), *map(SchedulePass, references)):
-            one.apply(ctx, module)
-
-
 def _simulate(
     func: FuncOp,
     mesh: Mapping[str, int],
@@ -312,7 +170,7 @@ def _simulate(
     from coconet_ir.sim.executor import run
 
     silent = session is not None and session.rank != 0
-    bar = _Bar(sys.stderr) if sys.stderr.isatty() and not silent else None
+    bar = Bar(sys.stderr, "operations") if sys.stderr.isatty() and not silent else None
     try:
         return run(
             func,
@@ -325,33 +183,6 @@ def _simulate(
     finally:
         if bar is not None:
             bar.clear()
-
-
-class _Bar:
-    """A progress bar on a terminal, once a run takes longer than `_PATIENCE`."""
-
-    _WIDTH = 40
-
-    def __init__(self, stream: TextIO):
-        self._stream = stream
-        self._next = time.monotonic() + _PATIENCE
-        self._shown = False
-
-    def show(self, done: int, total: int) -> None:
-        """Draw it, at most ten times a second."""
-        if (now := time.monotonic()) < self._next:
-            return
-        self._next, self._shown = now + 0.1, True
-        filled = self._WIDTH * min(done, total) // max(total, 1)
-        bar = "#" * filled + "." * (self._WIDTH - filled)
-        self._stream.write(f"\r[{bar}] {done} of {total} operations")
-        self._stream.flush()
-
-    def clear(self) -> None:
-        """Take it off the screen."""
-        if self._shown:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
 
 
 def _outputs(title: str, func: FuncOp, outcome: Outcome) -> str:
