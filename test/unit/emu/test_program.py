@@ -19,10 +19,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from coconet_ir.diagnostics import IRError
+from coconet_ir.diagnostics import IRError, position
 from coconet_ir.emu import host
+from coconet_ir.emu import program as emu_program
+from coconet_ir.emu.answers import Ran
+from coconet_ir.emu.code.table import Refused
+from coconet_ir.emu.findings import Finding, Where
 from coconet_ir.emu.job import Job
-from coconet_ir.emu.program import bind_job, expected, job_of, repeated
+from coconet_ir.emu.program import bind_job, expected, job_of, repeated, run
+from coconet_ir.emu.ptx.syntax import Location
 from coconet_ir.frontend import make_context
 from coconet_ir.lowering.lower import LowerPass
 from coconet_ir.program import Program
@@ -296,3 +301,64 @@ def test_inputs_that_do_not_fit() -> None:
     ):
         with pytest.raises(IRError, match=said):
             bind_job(compiled, {"dp": 2}, inputs)
+
+
+SGD = str(EXAMPLES / "sgd.mlir")
+
+
+def run_that_gives(monkeypatch: pytest.MonkeyPatch, answer: Ran | Exception) -> str:
+    """What is said of a run of SGD that gives this answer."""
+    program = Program.load(SGD).infer()
+    inputs = program.generate({"dp": 2}, {}, {"w": (5,)}, 0)
+
+    def run_once(job: Job) -> Ran:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(emu_program, "run_once", run_once)
+    with pytest.raises(IRError) as caught:
+        run(program.function(), {"dp": 2}, inputs)
+    return caught.value.render()
+
+
+def test_a_finding_is_an_error_at_its_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With both accesses, at the lines of the program that they come from."""
+    func = Program.load(SGD).infer().function()
+    one, other = [op for op in func.walk() if op.name == "comp.update"]
+    at = [position(one), position(other)]
+    assert at[0] is not None
+    assert at[1] is not None
+    first, second = (Location(p.file, p.line, p.column) for p in at if p is not None)
+    race = Finding(
+        "data race",
+        "two threads store to one place",
+        (
+            Where(1, "move", 2, (3, 0, 0), (4, 0, 0), 17, "st.global.b32 [%rd1], %r1;", first),
+            Where(0, "move", 2, (5, 0, 0), (6, 0, 0), 19, "st.global.b32 [%rd2], %r2;", second),
+            Where(0, text="all_reduce"),
+        ),
+        "%w of rank 1",
+        8,
+        ("no barrier orders them",),
+    )
+    said = run_that_gives(monkeypatch, Ran((race,), ({}, {}), 0.0)).splitlines()
+    assert said[0] == (
+        f"{at[0]}: error: '{one.name}' op has a data race: two threads store to one place (%w of rank 1, byte 8)"
+    )
+    assert said[1] == (
+        f"{at[0]}: note: rank 1, kernel 'move', block (3, 0, 0), thread (4, 0, 0): st.global.b32 [%rd1], %r1;"
+    )
+    assert said[2].startswith(f"{at[1]}: note: rank 0, kernel 'move', block (5, 0, 0)")
+    assert said[3] == f"{position(func)}: note: rank 0: all_reduce"
+    assert said[4] == f"{at[0]}: note: no barrier orders them"
+
+
+def test_a_finding_without_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = run_that_gives(monkeypatch, Ran((Finding("hang", "nobody can go on"),), (), 0.0))
+    assert said.endswith("error: 'func.func' op has a hang: nobody can go on")
+
+
+def test_kernels_that_are_not_emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = run_that_gives(monkeypatch, Refused("`foo.b32` is unknown", 7))
+    assert "'func.func' op has kernels that are not emulated: line 7: `foo.b32` is unknown" in said
