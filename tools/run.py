@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
     Executor = Callable[[FuncOp, Mapping[str, int], Mapping[str, Input]], Outcome]
 
+_COMPILED = ("emu", "cuda")
+"""The back ends that run kernels."""
+
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool; returns 0 for success, 1 for an error or outputs that differ, 2 for wrong usage or no device."""
@@ -71,24 +74,25 @@ def _arguments(args: Sequence[str] | None) -> argparse.Namespace:
     schedules = (reference.partition(":")[0] for reference in options.schedule)
     if [options.program, options.compare, *schedules].count("-") > 1:
         parser.error("only one of the programs and schedules can be standard input")
-    if options.backend == "cuda" and options.exact:
-        parser.error("--exact is for simulated ranks: a device computes in the program's own types")
-    if options.backend != "cuda" and options.against is not None:
-        parser.error("--against compares a run on a device: it needs --backend cuda")
+    if options.backend in _COMPILED and options.exact:
+        parser.error("--exact is for simulated ranks: kernels compute in the program's own types")
+    if options.backend not in _COMPILED and options.against is not None:
+        parser.error("--against compares a run of kernels: it needs --backend emu or cuda")
     return options
 
 
 def _argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="coconet-run",
-        description="Run a distributed program on simulated ranks, or on one GPU.",
+        description="Run a distributed program on simulated or emulated ranks, or on one GPU.",
         epilog="exit status: 0 success, 1 an error or outputs that differ, 2 wrong usage, or no GPU to run on",
         allow_abbrev=False,
     )
     add = parser.add_argument
     add("program", metavar="PROG.mlir", help="the program; - is standard input")
-    add("--backend", choices=("sim", "mpi", "cuda"), default="sim", help="sim: all ranks in this process; "
-        "mpi: one rank a process, started by mpirun; cuda: one rank, compiled, on a GPU")  # fmt: skip
+    add("--backend", choices=("sim", "mpi", "emu", "cuda"), default="sim", help="sim: all ranks in this "
+        "process; mpi: one rank a process, started by mpirun; emu: compiled, all ranks on an emulator of PTX; cuda: "
+        "compiled, one rank on a GPU")  # fmt: skip
     add_options(parser)
     add("--seed", type=seed, default=0, metavar="N", help="for the inputs that are not given")
     add("--outputs", metavar="FILE.npz", help="where to write updated arguments and results")
@@ -97,8 +101,8 @@ def _argument_parser() -> argparse.ArgumentParser:
         metavar="B.mlir",
         help="also run B.mlir, to which no schedule is applied, on the same inputs: exit 1 if it differs",
     )
-    add("--against", choices=("sim",), help="with --backend cuda, also run the program on a simulated rank: exit 1 "
-        "if it differs by more than rounding")  # fmt: skip
+    add("--against", choices=("sim",), help="with --backend emu or cuda, also run the program on simulated ranks: "
+        "exit 1 if it differs by more than rounding")  # fmt: skip
     add("--exact", action="store_true", help="compute in f64 everywhere; --compare allows 1e-12")
     add("--version", action="version", version="coconet-run 0.1.0")
     return parser
@@ -120,7 +124,8 @@ def _run(options: argparse.Namespace, session: Session | None) -> int:
     if compared is not None and other is not None:
         others.append((source_name(compared), execute(other, mesh, values)))
     if options.against is not None:
-        others.append(("a simulated rank", _simulate(func, mesh, values)))
+        what = "a simulated rank" if outcome.mesh.ranks == 1 else "simulated ranks"
+        others.append((what, _simulate(func, mesh, values)))
     if session is not None and session.rank:
         return 0
     if options.outputs is not None:
@@ -133,6 +138,10 @@ def _run(options: argparse.Namespace, session: Session | None) -> int:
 
 def _executor(options: argparse.Namespace, session: Session | None) -> Executor:
     """What runs a function. Raises `Unavailable`."""
+    if options.backend == "emu":
+        from coconet_ir.emu.program import run as emulate
+
+        return emulate
     if options.backend != "cuda":
         return partial(_simulate, exact=options.exact, session=session)
     from coconet_ir.runtime.cuda import find_driver
@@ -213,7 +222,7 @@ def _compare(options: argparse.Namespace, first: Outcome, name: str, second: Out
     same = True
     for d in compare(first, second):
         tolerance = EXACT_TOLERANCE if options.exact else None
-        if options.backend == "cuda" and d.problem is None:
+        if options.backend in _COMPILED and d.problem is None:
             tolerance = rounding(first.outputs[d.name].array.dtype)
         same &= (within := d.within(tolerance))
         verdict = "same" if within else (d.problem or "DIFFERS")
@@ -221,17 +230,13 @@ def _compare(options: argparse.Namespace, first: Outcome, name: str, second: Out
         rows.append([d.name, bits, f"{d.absolute:.3g}", f"{d.relative:.3g}", verdict])
     print(f"\ncompared with {name}\n{_table(rows)}")
     if not same:
-        reasons = {
-            "exact": f"by more than {EXACT_TOLERANCE} of their largest magnitude",
-            "cuda": "by more than the rounding of their type",
-        }
-        why = reasons.get("exact" if options.exact else options.backend)
-        hint = (
-            f"outputs differ {why}"
-            if why
-            else "outputs differ; --exact tells rounding from a wrong result"
-        )
-        print(hint, file=sys.stderr)
+        if options.exact:
+            hint = f" by more than {EXACT_TOLERANCE} of their largest magnitude"
+        elif options.backend in _COMPILED:
+            hint = " by more than the rounding of their type"
+        else:
+            hint = "; --exact tells rounding from a wrong result"
+        print(f"outputs differ{hint}", file=sys.stderr)
     return same
 
 

@@ -63,6 +63,12 @@ def check(
         return _explore(case, running, range(seed, seed + schedules), most_findings, progress)
 
 
+def run_once(job: Job, seed: int = 0) -> Ran:
+    """Run one schedule, that of a seed. Raises what `check` does."""
+    with _lock:
+        return _Running(job).run(seed)
+
+
 def assert_clean(case: Case, *, schedules: int = SCHEDULES, seed: int = 0) -> Report:
     """Check in a test: an `AssertionError` shows what was found. Raises what `check` does."""
     report = check(case, schedules=schedules, seed=seed)

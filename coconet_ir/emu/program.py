@@ -7,9 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
+from coconet_ir.diagnostics import IRError, position
+from coconet_ir.emu.check import run_once
+from coconet_ir.emu.code.table import Refused
+from coconet_ir.emu.findings import Finding, Where
 from coconet_ir.emu.job import Job, Memory, Rank
+from coconet_ir.emu.ptx.parse import PTXError
 from coconet_ir.runtime.compile import Compiled, compile_function
 from coconet_ir.runtime.plan import Bound
 from coconet_ir.runtime.steps import ARENA, Buffer, Launch, Step
@@ -151,3 +156,43 @@ def expected(
         outputs = executor.run(func, mesh, given).outputs
         given.update((name, out.array) for name, out in outputs.items() if name in given)
     return executor.run(func, mesh, given)
+
+
+def run(func: FuncOp, mesh: Mapping[str, int], inputs: Mapping[str, Input]) -> Outcome:
+    """Run a verified function of the distributed level once, in order, on emulated ranks.
+
+    Arguments are those of `coconet_ir.sim.executor.run`. Raises `IRError` for inputs that do not fit, for what is not
+    lowered or emulated, and for what the emulator finds.
+    """
+    program = job_of(func, mesh, inputs)
+    try:
+        ran = run_once(program.job)
+    except (Refused, PTXError) as error:
+        raise IRError(f"has kernels that are not emulated: {error}", func) from None
+    if ran.findings:
+        raise _as_error(ran.findings[0], func)
+    return program.outcome(ran.memory)
+
+
+def _as_error(finding: Finding, func: FuncOp) -> IRError:
+    """A finding as an error at the operation whose instructions show it."""
+    first = _op_of(finding.places[0], func) if finding.places else func
+    notes = [(_who(place), _op_of(place, func)) for place in finding.places]
+    notes += [(note, first) for note in finding.notes]
+    where = "" if finding.buffer is None else f" ({finding.buffer}, byte {finding.offset})"
+    return IRError(f"has a {finding.kind}: {finding.message}{where}", first, notes)
+
+
+def _op_of(place: Where, func: FuncOp) -> Operation:
+    """The operation at the line of an instruction; the function if there is none."""
+    if place.location is None:
+        return func
+    ops = (op for op in func.walk() if str(position(op)) == str(place.location))
+    return next(ops, func)
+
+
+def _who(place: Where) -> str:
+    if place.kernel is None:
+        return f"rank {place.rank}: {place.text}"
+    thread = f"block {place.block}, thread {place.thread}"
+    return f"rank {place.rank}, kernel '{place.kernel}', {thread}: {place.text}"
