@@ -48,9 +48,7 @@ def compare(w: Writer, m: Modifiers, type: str, a: Operand, b: Operand) -> list[
     return [w.let(f"icmp {test} i{width(type)} {x}, {y}")]
 
 
-def _compare_halves(
-    w: Writer, m: Modifiers, type: str, test: str, x: str, y: str
-) -> list[str]:
+def _compare_halves(w: Writer, m: Modifiers, type: str, test: str, x: str, y: str) -> list[str]:
     ftz = type.startswith("f16") and m.flag("ftz")
     results: list[str] = []
     for column in zip(lanes(w, type, x), lanes(w, type, y), strict=True):
