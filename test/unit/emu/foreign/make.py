@@ -21,6 +21,9 @@ from triton.compiler import ASTSource
 
 FOLDER = Path(__file__).parent
 SOURCES, PTX = FOLDER / "sources", FOLDER / "ptx"
+OPTIONS = {"num_warps": 2, "num_stages": 1, "ptx_version": 90}
+"""Small blocks; no `cp.async`; the PTX that CUDA 13.0 reads."""
+
 sys.path.insert(0, str(SOURCES))
 
 from kernels import KERNELS  # noqa: E402
@@ -49,7 +52,7 @@ def main() -> int:
         names = [one for one in kernel.arg_names if one not in constants]
         signature = dict(zip(names, types, strict=True)) | dict.fromkeys(constants, "constexpr")
         source = ASTSource(kernel, signature=signature, constexprs=constants)
-        made = compile(source, target=GPUTarget("cuda", 90, 32), options={"num_warps": 2, "ptx_version": 90})
+        made = compile(source, target=GPUTarget("cuda", 90, 32), options=OPTIONS)
         (PTX / f"triton_{name}.ptx").write_text(portable(made.asm["ptx"]))
         shared[name] = made.metadata.shared
     (PTX / "triton.json").write_text(json.dumps(shared, indent=1) + "\n")

@@ -21,6 +21,26 @@ __device__ __noinline__ long long power(long long base, int exponent) {
     return found;
 }
 
+/// x + 1, x * x, -x or x, by a jump through a table.
+__device__ int jump(unsigned which, int x) {
+    asm("{\n\t"
+        "cases: .branchtargets ONE, SQUARE, MINUS, SAME;\n\t"
+        "brx.idx %1, cases;\n\t"
+        "ONE: add.s32 %0, %0, 1; bra SAME;\n\t"
+        "SQUARE: mul.lo.s32 %0, %0, %0; bra.uni SAME;\n\t"
+        "MINUS: neg.s32 %0, %0;\n\t"
+        "SAME:\n\t"
+        "}"
+        : "+r"(x)
+        : "r"(which));
+    return x;
+}
+
+extern "C" __global__ void jumps(int n, const int *which, int *x) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = jump(which[i] & 3, jump((which[i] >> 2) & 3, x[i]));
+}
+
 /// A machine with a stack: a program a thread, of `length` bytes, numbers pushed from `inputs`.
 extern "C" __global__ void interpret(int n, int length, const unsigned char *programs, const int *inputs,
                                      long long *out) {
