@@ -87,3 +87,34 @@ extern "C" __global__ void packed(int n, const __half2 *a, const __half2 *b, __h
     };
     for (int row = 0; row < 7; row++) more[(long)row * n + i] = other[row];
 }
+
+#define F32(name)                                       \
+    __device__ float name##_f32(float x) {              \
+        float y;                                        \
+        asm(#name ".approx.f32 %0, %1;" : "=f"(y) : "f"(x)); \
+        return y;                                       \
+    }
+#define PACKED(name, type)                                    \
+    __device__ unsigned name(unsigned x) {                    \
+        unsigned y;                                           \
+        asm(type " %0, %1;" : "=r"(y) : "r"(x));              \
+        return y;                                             \
+    }
+F32(ex2) F32(lg2) F32(rsqrt) F32(rcp) F32(sqrt) F32(tanh) F32(sin) F32(cos)
+PACKED(ex2_f16, "ex2.approx.f16x2")
+PACKED(tanh_f16, "tanh.approx.f16x2")
+PACKED(ex2_bf16, "ex2.approx.ftz.bf16x2")
+PACKED(tanh_bf16, "tanh.approx.bf16x2")
+
+/// The approximations of PTX, a result a row: of f32, and of what `pairs` holds as f16 and as bf16.
+extern "C" __global__ void approximations(int n, const float *in, const unsigned *pairs, float *out, unsigned *more) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const float x = in[i];
+    const float found[] = {ex2_f32(x), lg2_f32(fabsf(x)), rsqrt_f32(fabsf(x)), rcp_f32(x), sqrt_f32(fabsf(x)),
+                           tanh_f32(x), sin_f32(x), cos_f32(x), __fdividef(x, 0.7f), __expf(x), __logf(fabsf(x))};
+    for (int row = 0; row < 11; row++) out[(long)row * n + i] = found[row];
+    const unsigned pair = pairs[i];
+    const unsigned other[] = {ex2_f16(pair), tanh_f16(pair), ex2_bf16(pair), tanh_bf16(pair)};
+    for (int row = 0; row < 4; row++) more[(long)row * n + i] = other[row];
+}
