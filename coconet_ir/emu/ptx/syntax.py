@@ -53,10 +53,11 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Address:
-    """`[%rd1+8]`, `[name+4]`, `[16]`."""
+    """`[%rd1+8]`, `[name+4]`, `[16]`; of a tensor `[%rd1, {%r1, %r2}]`."""
 
     base: Register | Symbol | Integer
     offset: int = 0
+    coordinates: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,14 +127,25 @@ class Targets:
 
     name: str
     labels: tuple[str, ...]
+    """Of `.calltargets` functions."""
 
 
-Space: TypeAlias = Literal["param", "shared", "local", "global", "const"]
+@dataclass(frozen=True)
+class Prototype:
+    """`name: .callprototype (.param .b32 _) _ (.param .b64 _);`: what an indirect call passes and gives back."""
+
+    name: str
+    parameters: tuple[Variable, ...]
+    results: tuple[Variable, ...]
+
+
+Space: TypeAlias = Literal["reg", "param", "shared", "local", "global", "const"]
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable, or a parameter. `count` is 0 for an array without a size (`.extern .shared .b8 s[]`)."""
+    """A variable, or a parameter. `count` is 0 for an array without a size (`.extern .shared .b8 s[]`). Parameters
+    of functions that are registers have the space `reg`."""
 
     name: str
     space: Space
@@ -163,7 +175,7 @@ class Function:
     """The types of registers by name, `%r1` to `b32`, also those of ranges `%r<5>`."""
     variables: tuple[Variable, ...]
     """Of the body: shared, local, and the parameters of calls."""
-    body: tuple[Instruction | Label | Targets, ...]
+    body: tuple[Instruction | Label | Targets | Prototype, ...]
     directives: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     """`maxntid`, `reqntid`, `minnctapersm` and so on, without their dots."""
     line: int = 0
