@@ -1,0 +1,475 @@
+"""A plan: how the kernels of a PTX file are run on n ranks, as JSON.
+
+    {
+      "ranks": 2,
+      "sms": 132,
+      "buffers": {
+        "x":     {"type": "f32", "count": 1024, "content": {"random": "normal", "seed": 1}},
+        "y":     {"type": "f32", "count": 1024},
+        "flags": {"type": "u32", "count": 2, "content": 0},
+        "peers": {"pointers": "flags"}
+      },
+      "steps": [
+        {"kernel": "push", "grid": 2, "block": [64, 1, 1], "arguments": ["x", "peers", {"u32": "rank"}]},
+        {"clear": "flags"},
+        {"copy": "x", "to": "y"}
+      ],
+      "repeat": 3,
+      "expect": {"y": {"value": {"sum": "x"}, "tolerance": 1e-6}}
+    }
+
+What is not known is refused. `sms` is `Job.sms`, whose default it has.
+
+**Per rank.** In place of any value of a buffer or a step, of an argument, or of a scalar, `{"per_rank": [a, b, ...]}`
+gives one for each rank: other grids, other counts, other contents.
+
+A **buffer** has a `type` (u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64 e4m3 e5m2), `count` elements of it, and
+`content` before the first step; without `content` nobody has written it, and reading it is an error. Or it is a table
+of `pointers`: the addresses of the buffer of that name on rank 0, on rank 1 and so on, each `offset` bytes behind its
+beginning (default 0). `"ranks": [0, 2]` says which ranks have it, by default all.
+
+A **content** is a number, for all elements; a list, the elements; `{"random": "normal", "seed": 1}`, other numbers for
+each buffer, rank and seed (default 0), or with `"same": true` the same on all ranks; `{"random": [0, 100]}`, integers
+of at least 0 and below 100, likewise; `{"file": "x.npy"}`, the array in a file beside the plan. Where a number stands,
+`"0x80000001"` gives the bits of the element.
+
+The **steps** are those of each rank's one stream, in order. All are done `repeat` times (default 1); memory keeps what
+it holds from one time to the next. `"ranks"` says whose step it is, by default all.
+
+- A launch has the `kernel`, `grid` and `block` (a number, or up to three), and `arguments` in order: a buffer by its
+  name, or `{"buffer": "x", "offset": 16}` with bytes; a scalar with its type, as `{"u32": 5}`, where `"rank"` and
+  `"ranks"` stand for numbers too. It may have `shared`, bytes of dynamic shared memory; `cooperative`, if all blocks
+  must be on the device at once; `dependent`, if it is a programmatic dependent of the launch before it.
+- `clear` sets a buffer to zero, `copy` moves one `to` another of the same rank. Buffers are given as arguments are;
+  `bytes` says how many, by default all that are left of what is cleared or copied.
+
+What is **expected** after the last step, by buffer: `value` is a content, or `{"initial": "x"}`, what `x` held before
+the first step on this rank, or on `"rank": 1`; `{"sum": "x"}`, `prod`, `max` or `min`, what it held, reduced over ranks
+in their order (floats of 16 bits and less in f32, rounded once); `{"gather": "x"}`, what it held on all ranks, one
+behind the other. `tolerance` is `Expected.tolerance`; `"ranks"` as above.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from coconet_ir.emu.expected import Expected
+from coconet_ir.emu.job import Job, Memory, Pointer, Rank
+from coconet_ir.emu.reader import Node, parse
+from coconet_ir.runtime.steps import Clear, Copy, Launch, Place, Step
+from coconet_ir.sim.elements import (
+    ELEMENTS,
+    FLOATS,
+    Array,
+    DType,
+    compute_type,
+    is_float,
+    round_to,
+    unsigned,
+)
+
+TYPES: dict[str, DType] = {
+    **{f"u{bits}": np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)},
+    **{f"s{bits}": ELEMENTS[f"i{bits}"] for bits in (8, 16, 32, 64)},
+    **{name: FLOATS[name] for name in ("f16", "bf16", "f32", "f64")},
+    **{"e4m3": FLOATS["f8E4M3FN"], "e5m2": FLOATS["f8E5M2"]},
+}
+"""NumPy types by what PTX calls them."""
+
+MOST_RANKS = 64
+MOST_BYTES = 1 << 30
+"""Of all buffers of all ranks."""
+
+_POINTER = np.dtype(np.uint64)
+_MOST_BLOCKS = (2**31 - 1, 65535, 65535)
+_MOST_THREADS = (1024, 1024, 64)
+_REDUCTIONS: dict[str, Callable[[Array, Array], Array]] = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run, and what should come out of it."""
+
+    job: Job
+    expected: tuple[Expected, ...]
+
+
+def read_plan(text: str, ptx: str, file: str = "plan", folder: str = ".") -> Plan:
+    """The plan that a JSON text is, for the kernels of `ptx`.
+
+    Messages call it `file`; files that it names lie in `folder`. Raises `IRError`.
+    """
+    return _Reader(parse(text, file), Path(folder)).plan(ptx)
+
+
+def make_plan(plan: Mapping[str, Any], ptx: str, folder: str = ".") -> Plan:
+    """The same, from the JSON as Python data. Raises `IRError`."""
+    return _Reader(Node(plan, "plan"), Path(folder)).plan(ptx)
+
+
+@dataclass(frozen=True)
+class _Buffer:
+    """A buffer of one rank."""
+
+    name: str
+    owner: int
+    dtype: DType
+    count: int
+    content: Array | None
+    pointers: tuple[Pointer, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        return self.count * self.dtype.itemsize
+
+    def memory(self) -> Memory:
+        content = None if self.content is None else self.content.tobytes()
+        return Memory(self.name, self.bytes, content, self.pointers)
+
+
+class _Reader:
+    """Reads one plan."""
+
+    def __init__(self, root: Node, folder: Path):
+        self.parts = root.object(("ranks", "buffers", "steps"), ("sms", "repeat", "expect"))
+        self.folder = folder
+        self.ranks = self.parts["ranks"].integer(1, MOST_RANKS)
+        self.buffers: list[dict[str, _Buffer]] = [{} for _ in range(self.ranks)]
+        """Of each rank, by their names."""
+
+    def plan(self, ptx: str) -> Plan:
+        """The whole."""
+        self._read_buffers()
+        times = self.parts["repeat"].integer(1) if "repeat" in self.parts else 1
+        sms = self.parts["sms"].integer(1) if "sms" in self.parts else Job.sms
+        streams = [_in_order(self._stream(rank) * times) for rank in range(self.ranks)]
+        ranks = (
+            Rank({one.owner: one.memory() for one in buffers.values()}, steps)
+            for buffers, steps in zip(self.buffers, streams, strict=True)
+        )
+        expected = self._expected(self.parts["expect"]) if "expect" in self.parts else ()
+        return Plan(Job(ptx, tuple(ranks), sms, self._labels(times)), tuple(expected))
+
+    def _on(self, node: Node, rank: int) -> Node:
+        """What a value is on a rank."""
+        if not node.has("per_rank"):
+            return node
+        each = node.object(("per_rank",))["per_rank"]
+        items = each.items()
+        if len(items) != self.ranks:
+            each.fail(f"has {len(items)} values for {self.ranks} ranks")
+        return items[rank]
+
+    def _whose(self, parts: Mapping[str, Node]) -> Sequence[int]:
+        """The ranks that something is for."""
+        if "ranks" not in parts:
+            return range(self.ranks)
+        return [one.integer(0, self.ranks - 1) for one in parts["ranks"].items()]
+
+    # Buffers
+
+    def _read_buffers(self) -> None:
+        nodes = self.parts["buffers"].members()
+        tables: list[tuple[str, Mapping[str, Node]]] = []
+        for owner, (name, node) in enumerate(nodes.items()):
+            if node.has("pointers"):
+                parts = node.object(("pointers",), ("offset", "ranks"))
+                tables.append((name, parts))
+                for rank in self._whose(parts):
+                    self.buffers[rank][name] = _Buffer(name, owner, _POINTER, self.ranks, None)
+            else:
+                parts = node.object(("type", "count"), ("content", "ranks"))
+                for rank in self._whose(parts):
+                    self.buffers[rank][name] = self._buffer(owner, rank, name, parts)
+        for name, parts in tables:  # one may point to another
+            for rank in self._whose(parts):
+                table = self.buffers[rank][name]
+                self.buffers[rank][name] = replace(table, pointers=self._pointers(parts, rank))
+
+    def _buffer(self, owner: int, rank: int, name: str, parts: Mapping[str, Node]) -> _Buffer:
+        dtype = TYPES[self._on(parts["type"], rank).one_of(TYPES, "a type of elements")]
+        node = self._on(parts["count"], rank)
+        count = node.integer(0)
+        held = sum(one.bytes for mine in self.buffers for one in mine.values())
+        if held + count * dtype.itemsize > MOST_BYTES:
+            node.fail(
+                f"buffers are larger than {MOST_BYTES >> 20} MiB in all: check a smaller size"
+            )
+        content = None
+        if "content" in parts:
+            content = self._content(self._on(parts["content"], rank), rank, name, dtype, count)
+        return _Buffer(name, owner, dtype, count, content)
+
+    def _pointers(self, parts: Mapping[str, Node], rank: int) -> tuple[Pointer, ...]:
+        target = self._on(parts["pointers"], rank)
+        name = target.one_of({one: 0 for mine in self.buffers for one in mine}, "a buffer")
+        for there, buffers in enumerate(self.buffers):
+            if name not in buffers:
+                target.fail(f"rank {there} has no buffer '{name}' to point to")
+        offset = 0
+        if "offset" in parts:
+            least = min(buffers[name].bytes for buffers in self.buffers)
+            offset = self._on(parts["offset"], rank).integer(0, least)
+        owner = self.buffers[0][name].owner
+        return tuple(Pointer(there, owner, offset) for there in range(self.ranks))
+
+    # Contents
+
+    def _content(self, node: Node, rank: int, name: str, dtype: DType, count: int) -> Array:
+        """The elements that a content gives a buffer."""
+        if node.is_list:
+            elements = [_element(one, dtype) for one in node.items()]
+            found = np.array(elements, dtype)
+        elif node.has("random"):
+            return self._random(node, rank, name, dtype, count)
+        elif node.has("file"):
+            found = self._file(node.object(("file",))["file"], dtype)
+        else:
+            if not (node.is_text or isinstance(node.value, int | float)):
+                node.expected("a number, a list of them, or an object with 'random' or 'file'")
+            return np.full(count, _element(node, dtype), dtype)
+        if found.size != count:
+            node.fail(f"has {found.size} elements for {count} of '{name}'")
+        return found
+
+    def _random(self, node: Node, rank: int, name: str, dtype: DType, count: int) -> Array:
+        parts = node.object(("random",), ("seed", "same"))
+        seed = parts["seed"].integer(0) if "seed" in parts else 0
+        same = "same" in parts and parts["same"].flag()
+        rng = np.random.default_rng([seed, zlib.crc32(name.encode()), 0 if same else rank])
+        kind = parts["random"]
+        if kind.is_list:
+            ends = kind.items()
+            if len(ends) != 2:
+                kind.expected("two integers, the least and the one above the greatest")
+            low, high = (end.integer(-(2**63)) for end in ends)
+            if low >= high:
+                kind.fail("the second integer must be above the first")
+            for end in (low, high - 1):
+                _element(replace(kind, value=end), dtype)
+            integers = rng.integers(low, high, count)
+            return (
+                round_to(integers.astype(np.float64), dtype)
+                if is_float(dtype)
+                else integers.astype(dtype)
+            )
+        kind.one_of(("normal",), "a distribution")
+        if not is_float(dtype):
+            kind.fail("normal numbers are for floats; [0, 100] gives integers below 100")
+        return round_to(rng.standard_normal(count), dtype)
+
+    def _file(self, node: Node, dtype: DType) -> Array:
+        path = self.folder / node.text("a file")
+        try:
+            with path.open("rb") as file:
+                found: Any = np.load(file, allow_pickle=False)
+        except OSError as error:
+            node.fail(f"cannot read '{path}': {error.strerror or error}")
+        except (ValueError, EOFError):
+            node.fail(f"'{path}' is no .npy file of a plain array")
+        if not isinstance(found, np.ndarray):
+            node.fail(f"'{path}' holds several arrays; a .npy file has one")
+        array = cast(Array, found).reshape(-1)
+        if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
+            array = array.view(dtype)  # how NumPy keeps types that it lacks
+        if array.dtype != dtype:
+            node.fail(f"'{path}' holds {array.dtype}, not {dtype}")
+        return array
+
+    # Steps
+
+    def _stream(self, rank: int) -> list[Step]:
+        """The steps of a rank, once."""
+        return [
+            step
+            for node in self.parts["steps"].items()
+            if (step := self._step(node, rank)) is not None
+        ]
+
+    def _step(self, node: Node, rank: int) -> Step | None:
+        """The step on a rank, if it has it."""
+        if node.has("kernel"):
+            needed, optional = (
+                ("kernel", "grid", "block", "arguments"),
+                ("shared", "cooperative", "dependent"),
+            )
+            read = self._launch
+        elif node.has("copy"):
+            needed, optional, read = ("copy", "to"), ("bytes",), self._copy
+        elif node.has("clear"):
+            needed, optional, read = ("clear",), ("bytes",), self._clear
+        else:
+            node.expected("an object with 'kernel', 'copy' or 'clear'")
+        parts = node.object(needed, ("ranks", *optional))
+        if rank not in self._whose(parts):
+            return None
+        return read({name: self._on(one, rank) for name, one in parts.items()}, rank)
+
+    def _launch(self, parts: Mapping[str, Node], rank: int) -> Launch:
+        return Launch(
+            parts["kernel"].text("the name of a kernel"),
+            _extent(parts["grid"], _MOST_BLOCKS),
+            _extent(parts["block"], _MOST_THREADS),
+            tuple(self._argument(self._on(one, rank), rank) for one in parts["arguments"].items()),
+            (),
+            parts["shared"].integer(0) if "shared" in parts else 0,
+            "cooperative" in parts and parts["cooperative"].flag(),
+            "dependent" in parts and parts["dependent"].flag(),
+        )
+
+    def _argument(self, node: Node, rank: int) -> Place | bytes:
+        if node.is_text or node.has("buffer"):
+            return self._place(node, rank)[0]
+        members = node.members()
+        if len(members) != 1 or (type := next(iter(members))) not in TYPES:
+            node.expected('a buffer, or a scalar with its type, as {"u32": 5}')
+        value, dtype = self._on(members[type], rank), TYPES[type]
+        if value.value in ("rank", "ranks"):
+            value = replace(value, value=rank if value.value == "rank" else self.ranks)
+        return np.array(_element(value, dtype), dtype).tobytes()
+
+    def _copy(self, parts: Mapping[str, Node], rank: int) -> Copy:
+        source, left = self._place(parts["copy"], rank)
+        target, room = self._place(parts["to"], rank)
+        bytes = parts["bytes"].integer(0, left) if "bytes" in parts else left
+        if bytes > room:
+            parts["to"].fail(f"has {room} bytes for {bytes}: say with 'bytes' how many are moved")
+        return Copy(source, target, bytes)
+
+    def _clear(self, parts: Mapping[str, Node], rank: int) -> Clear:
+        target, left = self._place(parts["clear"], rank)
+        return Clear(target, parts["bytes"].integer(0, left) if "bytes" in parts else left)
+
+    def _place(self, node: Node, rank: int) -> tuple[Place, int]:
+        """A place in a buffer of the rank, and how many bytes are left from there."""
+        if node.is_text:
+            buffer = self._named(node, rank)
+            return Place(buffer.owner), buffer.bytes
+        parts = node.object(("buffer",), ("offset",))
+        buffer = self._named(self._on(parts["buffer"], rank), rank)
+        offset = 0
+        if "offset" in parts:
+            offset = self._on(parts["offset"], rank).integer(0, buffer.bytes)
+        return Place(buffer.owner, offset), buffer.bytes - offset
+
+    def _named(self, node: Node, rank: int) -> _Buffer:
+        return self.buffers[rank][node.one_of(self.buffers[rank], f"a buffer of rank {rank}")]
+
+    def _labels(self, times: int) -> dict[int, str]:
+        """What steps are called when they are done several times; those that all ranks have."""
+        nodes = self.parts["steps"].items()
+        if times == 1 or any(node.has("ranks") for node in nodes):
+            return {}
+        return {
+            time * len(nodes) + i: f"step {i}, time {time + 1} of {times}"
+            for time in range(times)
+            for i in range(len(nodes))
+        }
+
+    # What is expected
+
+    def _expected(self, node: Node) -> Iterator[Expected]:
+        for name, one in node.members().items():
+            parts = one.object(("value",), ("tolerance", "ranks"))
+            tolerance = parts["tolerance"].number() if "tolerance" in parts else 0.0
+            if not 0 <= tolerance < float("inf"):
+                parts["tolerance"].expected("a number of at least 0")
+            for rank in self._whose(parts):
+                buffer = self._named(replace(one, value=name), rank)
+                value = self._value(self._on(parts["value"], rank), rank, buffer)
+                if tolerance and not is_float(buffer.dtype):
+                    parts["tolerance"].fail(f"'{name}' holds integers, which are equal or not")
+                yield Expected(rank, Place(buffer.owner), name, value, float(tolerance))
+
+    def _value(self, node: Node, rank: int, buffer: _Buffer) -> Array:
+        """The elements that a buffer should hold."""
+        kind = next((one for one in ("initial", "gather", *_REDUCTIONS) if node.has(one)), None)
+        if kind is None:
+            return self._content(node, rank, buffer.name, buffer.dtype, buffer.count)
+        parts = node.object((kind,), ("rank",) if kind == "initial" else ())
+        source = parts[kind]
+        if kind == "initial":
+            found = self._initial(
+                source, parts["rank"].integer(0, self.ranks - 1) if "rank" in parts else rank
+            )
+        elif kind == "gather":
+            found = np.concatenate([self._initial(source, one) for one in range(self.ranks)])
+        else:
+            found = self._reduced(source, _REDUCTIONS[kind])
+        if found.dtype != buffer.dtype or found.size != buffer.count:
+            have, want = f"{found.size} x {found.dtype}", f"{buffer.count} x {buffer.dtype}"
+            node.fail(f"gives {have} for '{buffer.name}', which has {want}")
+        return found
+
+    def _initial(self, node: Node, rank: int) -> Array:
+        buffer = self._named(node, rank)
+        if buffer.content is None:
+            node.fail(f"'{buffer.name}' has no content on rank {rank} before the first step")
+        return buffer.content
+
+    def _reduced(self, node: Node, reduction: Callable[[Array, Array], Array]) -> Array:
+        each = [self._initial(node, rank) for rank in range(self.ranks)]
+        if len({(one.dtype, one.size) for one in each}) > 1:
+            node.fail("its type and count differ between ranks")
+        dtype = each[0].dtype
+        with np.errstate(all="ignore"):
+            found = reduce(reduction, (one.astype(compute_type(dtype)) for one in each))
+        return round_to(found, dtype) if is_float(dtype) else found
+
+
+def _in_order(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps, each launch behind the launch before it."""
+    found: list[Step] = []
+    for number, step in enumerate(steps):
+        if isinstance(step, Launch) and number and isinstance(steps[number - 1], Launch):
+            step = replace(step, after=(number - 1,))
+        found.append(step)
+    return tuple(found)
+
+
+def _extent(node: Node, most: tuple[int, int, int]) -> tuple[int, int, int]:
+    """A grid or a block: a number, or up to three."""
+    if not node.is_list:
+        return node.integer(1, most[0]), 1, 1
+    items = node.items()
+    if not 1 <= len(items) <= 3:
+        node.expected("one to three numbers")
+    x, y, z = (*(one.integer(1, limit) for one, limit in zip(items, most)), 1, 1)[:3]
+    return x, y, z
+
+
+def _element(node: Node, dtype: DType) -> Any:
+    """A number as an element of a type, or by its bits."""
+    if node.is_text:
+        bits = _bits(node, dtype)
+        return np.array(bits, unsigned(dtype)).view(dtype)[()]
+    value = node.number()
+    if is_float(dtype):
+        return round_to(np.array(value, np.float64), dtype)[()]
+    if isinstance(value, float):
+        node.expected("an integer")
+    info = np.iinfo(dtype)
+    return dtype.type(node.integer(int(info.min), int(info.max)))
+
+
+def _bits(node: Node, dtype: DType) -> int:
+    text = node.text()
+    try:
+        bits = int(text, 16) if text.startswith("0x") else -1
+    except ValueError:
+        bits = -1
+    if not 0 <= bits < 1 << 8 * dtype.itemsize:
+        node.expected(f'a number, or {8 * dtype.itemsize} bits as "0x0"')
+    return bits
