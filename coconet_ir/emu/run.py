@@ -179,7 +179,7 @@ class Run:
             case Op.AWAIT_GRID:
                 goes_on = self.grid(slot).wait_for_previous(slot)
             case _:
-                self.report("invalid", f"the kernel traps", [self.where(slot, int(record["site"]))])
+                self.report("invalid", "the kernel traps", [self.where(slot, int(record["site"]))])
                 goes_on = False
         if goes_on and not self.findings:
             self._one[0] = slot
