@@ -170,7 +170,9 @@ class ThreadWriter(Writer):
             return self.let(
                 f"add i64 {self.load_field('variables')}, {self.variables.places[name] + operand.offset}"
             )
-        raise Refused(f"`{at.text}` names {name}, which is no variable that is declared here", at.line)
+        raise Refused(
+            f"`{at.text}` names {name}, which is no variable that is declared here", at.line
+        )
 
     def address(self, operand: Operand, at: Instruction) -> str:
         """The address that an operand in brackets stands for, in its own space, with 64 bits."""
