@@ -179,7 +179,7 @@ class Run:
             case Op.AWAIT_GRID:
                 goes_on = self.grid(slot).wait_for_previous(slot)
             case _:
-                self.report("invalid", f"the kernel traps", [self.where(slot, int(record["site"]))])
+                self.report("invalid", "the kernel traps", [self.where(slot, int(record["site"]))])
                 goes_on = False
         if goes_on and not self.findings:
             self._one[0] = slot
@@ -302,7 +302,9 @@ class Run:
         others = [self.writer(number), *(self.readers(number) if write else ())]
         me = self.access(slot, site)
         for other in others:
-            if kind == 2 or not (other.slot == slot or self.clocks[slot].knows(other.slot, other.epoch)):
+            if kind == 2 or not (
+                other.slot == slot or self.clocks[slot].knows(other.slot, other.epoch)
+            ):
                 self.report_race("data race", me, other, offset)
                 return False
         raise AssertionError("the inline check and this one disagree")
@@ -428,7 +430,10 @@ class Run:
 
     def report_race(self, kind: Kind, me: Access, other: Access, offset: int) -> None:
         """Two accesses of which neither came before the other."""
-        first, second = self.where(me.slot, me.site), self.where(other.slot, other.site, other.epoch)
+        first, second = (
+            self.where(me.slot, me.site),
+            self.where(other.slot, other.site, other.epoch),
+        )
         name, behind = self.space.name(offset)
         self.report(
             kind,
@@ -500,4 +505,6 @@ class Run:
 
 
 def _access(word: int) -> Access:
-    return Access(word >> THREAD_SHIFT, word >> SITE_BITS & _EPOCH, word & (1 << SITE_BITS) - 1, None)
+    return Access(
+        word >> THREAD_SHIFT, word >> SITE_BITS & _EPOCH, word & (1 << SITE_BITS) - 1, None
+    )

@@ -61,9 +61,7 @@ def finish(w: Writer, type: str, value: str, ftz: bool = False, sat: bool = Fals
     return canonical(w, type, value) if type == "f32" else value
 
 
-def sources(
-    w: Writer, i: Instruction, m: Modifiers, type: str, count: int, ftz: bool
-) -> list[str]:
+def sources(w: Writer, i: Instruction, m: Modifiers, type: str, count: int, ftz: bool) -> list[str]:
     """The sources, flushed if the instruction says so."""
     read = values(w, i, m, type, count)
     return [flush(w, type, value) for value in read] if ftz else read

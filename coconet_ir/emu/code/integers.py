@@ -72,7 +72,9 @@ def product(w: Writer, m: Modifiers, type: str, a: str, b: str) -> tuple[str, st
     if part == "lo":
         return w.let(f"mul i{n} {a}, {b}"), type
     if not part or (part == "wide" and n == 64):
-        raise m.refuse("does not say which part of the product it is: .lo, .hi or .wide (to 64 bits)")
+        raise m.refuse(
+            "does not say which part of the product it is: .lo, .hi or .wide (to 64 bits)"
+        )
     extend = "sext" if is_signed(type) else "zext"
     x, y = (w.let(f"{extend} i{n} {value} to i{2 * n}") for value in (a, b))
     whole = w.let(f"mul i{2 * n} {x}, {y}")
@@ -199,7 +201,8 @@ def _sad(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
     a, b, c = values(w, i, m, type, 3)
     n, letter = width(type), _letter(type)
     low, high = (
-        w.let(f"call i{n} @llvm.{letter}{which}.i{n}(i{n} {a}, i{n} {b})") for which in ("min", "max")
+        w.let(f"call i{n} @llvm.{letter}{which}.i{n}(i{n} {a}, i{n} {b})")
+        for which in ("min", "max")
     )
     distance = w.let(f"sub i{n} {high}, {low}")
     w.write(i.operands[0], type, w.let(f"add i{n} {c}, {distance}"), i)

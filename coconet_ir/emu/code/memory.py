@@ -65,7 +65,9 @@ def _within(code: ThreadWriter, address: str, base: str, size: str) -> str:
 
 
 def _generic(code: ThreadWriter, address: str) -> str:
-    shared = _within(code, code.let(f"sub i64 {address}, {layout.SHARED}"), "shared", "shared_bytes")
+    shared = _within(
+        code, code.let(f"sub i64 {address}, {layout.SHARED}"), "shared", "shared_bytes"
+    )
     local = _within(
         code, code.let(f"sub i64 {address}, {layout.LOCAL}"), "local", str(code.local.bytes)
     )
@@ -77,7 +79,13 @@ def _generic(code: ThreadWriter, address: str) -> str:
 
 
 def check(
-    code: ThreadWriter, kind: str, address: str, offset: str, bytes: int, at: Instruction, space: str
+    code: ThreadWriter,
+    kind: str,
+    address: str,
+    offset: str,
+    bytes: int,
+    at: Instruction,
+    space: str,
 ) -> str:
     """Write the check of a weak access; where the bytes are."""
     go = code.fresh()[1:]
@@ -151,7 +159,9 @@ def load(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     address = code.address(source, at)
     offset = to_offset(code, address, space)
     if strong is not None and space != "local":
-        return _load_strong(code, registers, address, offset, type, flags(*strong, size, count=len(registers)), at)
+        return _load_strong(
+            code, registers, address, offset, type, flags(*strong, size, count=len(registers)), at
+        )
     kind = "constant" if constant else "load"
     base = check(code, kind, address, offset, size * len(registers), at, space)
     for number, register in enumerate(registers):
@@ -184,7 +194,9 @@ def parameter(code: ThreadWriter, operand: Operand, at: Instruction) -> str:
     if base.name not in code.parameters.places:
         raise Modifiers(at).refuse(f"names {base.name}, which is no parameter")
     start = code.load_field("parameters", "ptr")
-    return code.let(f"getelementptr i8, ptr {start}, i64 {code.parameters.places[base.name] + offset}")
+    return code.let(
+        f"getelementptr i8, ptr {start}, i64 {code.parameters.places[base.name] + offset}"
+    )
 
 
 def _load_strong(
@@ -280,7 +292,9 @@ def convert_address(writer: Writer, at: Instruction, modifiers: Modifiers) -> No
         raise modifiers.refuse("takes the address of a parameter")
     target, source = at.operands
     value = code.value(source, type, at)
-    code.write(target, type, code.let(f"{'sub' if back else 'add'} i{width(type)} {value}, {window}"), at)
+    code.write(
+        target, type, code.let(f"{'sub' if back else 'add'} i{width(type)} {value}, {window}"), at
+    )
 
 
 @opcode("isspacep")

@@ -165,7 +165,10 @@ _ODD = {
 %result = select i1 %great, i64 %cut, i64 %x
 ret i64 %result
 }}"""
-        for type, size in (("s64", "call i64 @llvm.abs.i64(i64 %x, i1 false)"), ("u64", "or i64 %x, 0"))
+        for type, size in (
+            ("s64", "call i64 @llvm.abs.i64(i64 %x, i1 false)"),
+            ("u64", "or i64 %x, 0"),
+        )
     },
     # Knuth's exact error of a sum; if it is not zero, an even sum moves to its odd neighbour towards the exact value.
     # Rounding that to fewer than 51 bits gives what rounding the exact value once gives.

@@ -10,7 +10,14 @@ from collections.abc import Mapping
 DIRECTED: Mapping[str, int] = {"rz": 0, "rp": 2, "rm": 3}
 """The rounding modifiers of PTX, beside rn, by what `llvm.set.rounding` calls them."""
 
-_OPERATIONS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "fma": "fma", "sqrt": "sqrt"}
+_OPERATIONS = {
+    "add": "fadd",
+    "sub": "fsub",
+    "mul": "fmul",
+    "div": "fdiv",
+    "fma": "fma",
+    "sqrt": "sqrt",
+}
 _COUNT = {"fma": 3, "sqrt": 1}
 _LLVM = {"f32": "float", "f64": "double"}
 
@@ -27,7 +34,11 @@ ret {result} %result
 
 HELPERS: Mapping[str, str] = {
     f"{operation}.{type}.{mode}": _directed(
-        f"{operation}.{type}.{mode}", llvm, [llvm] * _COUNT.get(operation, 2), f"{intrinsic}.{type}", code
+        f"{operation}.{type}.{mode}",
+        llvm,
+        [llvm] * _COUNT.get(operation, 2),
+        f"{intrinsic}.{type}",
+        code,
     )
     for operation, intrinsic in _OPERATIONS.items()
     for type, llvm in _LLVM.items()
