@@ -6,16 +6,8 @@ kernel gets a new process.
 
 from __future__ import annotations
 
-import atexit
-import os
+import json
 import re
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
-from contextlib import suppress
-from typing import IO
 
 from xdsl.ir import Operation
 
@@ -24,6 +16,7 @@ from coconet_ir.dialects.llvm_functions import FuncOp
 from coconet_ir.lowering import ptx_worker
 from coconet_ir.lowering.emit.module import emit
 from coconet_ir.lowering.targets import Target
+from coconet_ir.process import Ended, Service, TimedOut
 
 TIME_LIMIT = 60.0
 """Seconds that a module may take."""
@@ -33,10 +26,13 @@ class CompilerFailed(Exception):
     """LLVM made no PTX; the message says why."""
 
 
+_service = Service(ptx_worker.__file__)
+
+
 def start() -> None:
     """Start the process that compiles: it is ready when there is something to compile, as it starts meanwhile."""
-    with _lock:
-        _running()
+    with _service.worker():
+        pass
 
 
 def compile_ptx(container: Operation, target: Target) -> str:
@@ -49,8 +45,17 @@ def compile_ptx(container: Operation, target: Target) -> str:
 
 def compile_llvm(text: str, target: Target) -> str:
     """The PTX for a module of LLVM IR. Raises `CompilerFailed`."""
-    with _lock:
-        ptx = _running().ask(text, target)
+    request = {"ir": text, "cpu": target.name, "features": f"+ptx{target.ptx}"}
+    with _service.worker() as worker:
+        try:
+            answer = json.loads(worker.ask(json.dumps(request).encode(), TIME_LIMIT))
+        except TimedOut:
+            raise CompilerFailed(f"LLVM took longer than {TIME_LIMIT:g} s") from None
+        except Ended as end:
+            raise CompilerFailed(_first_line(end.said) or f"LLVM ended with {end}") from None
+    if "error" in answer:
+        raise CompilerFailed(_first_line(answer["error"]))
+    ptx = answer["ptx"]
     header = f".version {target.version}\n.target {target.name}\n"
     if header not in ptx[:200]:
         found = " ".join(re.findall(r"^\.(?:version|target) \S+", ptx, re.MULTILINE))
@@ -69,95 +74,6 @@ def _blame(container: Operation, target: Target, failure: CompilerFailed) -> IRE
         except CompilerFailed as alone:
             return IRError(f"cannot be compiled: {alone}", kernel)
     return IRError(f"cannot be compiled: {failure}", kernels[0] if kernels else container)
-
-
-# One process serves one request at a time: the lock is held while it works.
-
-_lock = threading.Lock()
-_worker: _Worker | None = None
-
-
-class _Worker:
-    """A process that compiles one module after another."""
-
-    def __init__(self) -> None:
-        self.owner = os.getpid()
-        self._errors: IO[bytes] = tempfile.TemporaryFile()
-        self._process = subprocess.Popen[bytes](
-            [sys.executable, "-P", ptx_worker.__file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-
-    def ask(self, text: str, target: Target) -> str:
-        """The PTX for a module. Raises `CompilerFailed`, after which the process may be gone."""
-        said = os.fstat(self._errors.fileno()).st_size
-        timer = threading.Timer(TIME_LIMIT, self._process.kill)
-        timer.start()
-        try:
-            answer = self._exchange(
-                {"ir": text, "cpu": target.name, "features": f"+ptx{target.ptx}"}
-            )
-        finally:
-            timer.cancel()
-        if answer is None:
-            late = self._process.wait() == -signal.SIGKILL
-            words = os.pread(self._errors.fileno(), 1 << 16, said).decode(errors="replace")
-            self.close()
-            limit = f"LLVM took longer than {TIME_LIMIT:g} s, or was killed"
-            raise CompilerFailed(limit if late else _first_line(words) or "LLVM ended")
-        if "error" in answer:
-            raise CompilerFailed(_first_line(answer["error"]))
-        return answer["ptx"]
-
-    def _exchange(self, request: dict[str, str]) -> dict[str, str] | None:
-        process = self._process
-        if process.stdin is None or process.stdout is None:
-            return None
-        try:
-            ptx_worker.write_message(process.stdin, request)
-            return ptx_worker.read_message(process.stdout)
-        except OSError:
-            return None
-        except BaseException:  # what interrupts an exchange leaves half a message
-            process.kill()
-            process.wait()
-            raise
-
-    @property
-    def usable(self) -> bool:
-        """Whether it runs, and for this process."""
-        return self.owner == os.getpid() and self._process.poll() is None  # a fork has its pipes
-
-    def close(self) -> None:
-        """End the process, whatever it is doing."""
-        for stream in (self._process.stdin, self._process.stdout, self._errors):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
-        if self.owner == os.getpid():
-            self._process.kill()
-            self._process.wait()
-        else:
-            self._process.returncode = 0  # the parent's child: not ours to wait for
-
-
-def _running() -> _Worker:
-    global _worker
-    if _worker is None:
-        atexit.register(_stop)
-    elif not _worker.usable:
-        _worker.close()
-        _worker = None
-    _worker = _worker or _Worker()
-    return _worker
-
-
-def _stop() -> None:
-    if _worker is not None:
-        _worker.close()
 
 
 def _first_line(text: str) -> str:

@@ -1,34 +1,20 @@
 """The process that turns LLVM IR into PTX, apart from the user's, which LLVM would end with its own.
 
-Run by `ptx.py` as a script; needs llvmlite alone. It reads and writes messages, each its length in 8 bytes and JSON:
+Run by `ptx.py` as a script; needs llvmlite alone. Messages are JSON:
 `{"ir": …, "cpu": "sm_90a", "features": "+ptx80"}` becomes `{"ptx": …}` or `{"error": …}`.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 from functools import cache
 from importlib import import_module
-from typing import IO, Any
+from typing import Any
+
+from coconet_ir.process import serve
 
 OPTIMISATION = 3
 """LLVM's level, for its passes and for the choice of instructions."""
-
-
-def read_message(stream: IO[bytes]) -> dict[str, str] | None:
-    """The next message; None at the end."""
-    length = stream.read(8)
-    data = stream.read(int.from_bytes(length)) if len(length) == 8 else b""
-    return json.loads(data) if data else None
-
-
-def write_message(stream: IO[bytes], message: dict[str, str]) -> None:
-    """Write a message."""
-    data = json.dumps(message).encode()
-    stream.write(len(data).to_bytes(8) + data)
-    stream.flush()
 
 
 @cache
@@ -49,20 +35,22 @@ def _compile(llvm: Any, ir: str, cpu: str, features: str) -> str:
 
 def main() -> None:
     """Answer messages until there are no more."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what LLVM prints is no message
     try:
         llvm: Any = import_module("llvmlite.binding")
     except ImportError as error:
-        return write_message(answers, {"error": f"llvmlite cannot be imported: {error}"})
+        missing = json.dumps({"error": f"llvmlite cannot be imported: {error}"}).encode()
+        return serve(lambda _: missing)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    while (request := read_message(sys.stdin.buffer)) is not None:
+
+    def answer(request: bytes) -> bytes:
         try:
-            answer = {"ptx": _compile(llvm, **request)}
+            found = {"ptx": _compile(llvm, **json.loads(request))}
         except RuntimeError as error:
-            answer = {"error": str(error)}
-        write_message(answers, answer)
+            found = {"error": str(error)}
+        return json.dumps(found).encode()
+
+    serve(answer)
 
 
 if __name__ == "__main__":

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import isinf
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
 from coconet_ir.diagnostics import (
     Diagnostic,
-    IRError,
     Unavailable,
     diagnose,
     internal_error,
@@ -20,18 +17,11 @@ from coconet_ir.diagnostics import (
 )
 from coconet_ir.dialects.attributes import dist_of
 from coconet_ir.files import give_up_output, require_output
-from coconet_ir.frontend import (
-    check,
-    load_python,
-    make_context,
-    parse_program,
-    read_source,
-    require_program,
-    source_name,
-)
+from coconet_ir.frontend import load_python, source_name
+from coconet_ir.tools.bar import Bar
+from coconet_ir.tools.program import add_options, load_function, make_inputs, seed
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
     from coconet_ir.sim.binding import Input
@@ -40,8 +30,8 @@ if TYPE_CHECKING:
 
     Executor = Callable[[FuncOp, Mapping[str, int], Mapping[str, Input]], Outcome]
 
-_PATIENCE = 1.0
-"""Seconds without a progress bar."""
+_COMPILED = ("emu", "cuda")
+"""The back ends that run kernels."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -78,145 +68,64 @@ def main(args: Sequence[str] | None = None) -> int:
         return 2 if isinstance(error, Unavailable) else 1
 
 
-class _Once(argparse.Action):
-    """Adds what an option gives by name; one name cannot be given twice."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        held: dict[str, Any] = getattr(namespace, self.dest)
-        for name in values:
-            if name in held:
-                raise argparse.ArgumentError(self, f"'{name}' is given twice")
-        setattr(namespace, self.dest, {**held, **values})
-
-
 def _arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser = _argument_parser()
     options = parser.parse_args(args)
     schedules = (reference.partition(":")[0] for reference in options.schedule)
     if [options.program, options.compare, *schedules].count("-") > 1:
         parser.error("only one of the programs and schedules can be standard input")
-    if options.backend == "cuda" and options.exact:
-        parser.error("--exact is for simulated ranks: a device computes in the program's own types")
-    if options.backend != "cuda" and options.against is not None:
-        parser.error("--against compares a run on a device: it needs --backend cuda")
+    if options.backend in _COMPILED and options.exact:
+        parser.error("--exact is for simulated ranks: kernels compute in the program's own types")
+    if options.backend not in _COMPILED and options.against is not None:
+        parser.error("--against compares a run of kernels: it needs --backend emu or cuda")
     return options
 
 
 def _argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="coconet-run",
-        description="Run a distributed program on simulated ranks, or on one GPU.",
+        description="Run a distributed program on simulated or emulated ranks, or on one GPU.",
         epilog="exit status: 0 success, 1 an error or outputs that differ, 2 wrong usage, or no GPU to run on",
         allow_abbrev=False,
     )
     add = parser.add_argument
     add("program", metavar="PROG.mlir", help="the program; - is standard input")
-    add("--backend", choices=("sim", "mpi", "cuda"), default="sim", help="sim: all ranks in this process; "
-        "mpi: one rank a process, started by mpirun; cuda: one rank, compiled, on a GPU")  # fmt: skip
-    add("--func", metavar="NAME", help="the function, if the module has several")
-    add("--schedule", action="append", default=[], metavar="FILE[:NAME]",
-        help="apply a schedule to the program first, but not to that of --compare")  # fmt: skip
-    add("--mesh", type=_mesh, action=_Once, default={}, metavar="dp=8,tp=2", help="sizes of axes")
-    add("--shape", type=_shape, action=_Once, default={}, metavar="w=1000x3",
-        help="the global shape of an argument; ? leaves a dimension open")  # fmt: skip
-    add("--set", type=_scalar, action=_Once, default={}, metavar="lr=0.1", help="a scalar")
-    add("--seed", type=_seed, default=0, metavar="N", help="for the inputs that are not given")
-    add("--inputs", metavar="FILE.npz", help="inputs by name; others are made from the seed")
+    add("--backend", choices=("sim", "mpi", "emu", "cuda"), default="sim", help="sim: all ranks in this "
+        "process; mpi: one rank a process, started by mpirun; emu: compiled, all ranks on an emulator of PTX; cuda: "
+        "compiled, one rank on a GPU")  # fmt: skip
+    add_options(parser)
+    add("--seed", type=seed, default=0, metavar="N", help="for the inputs that are not given")
     add("--outputs", metavar="FILE.npz", help="where to write updated arguments and results")
     add(
         "--compare",
         metavar="B.mlir",
-        help="also run B.mlir on the same inputs: exit 1 if it differs",
+        help="also run B.mlir, to which no schedule is applied, on the same inputs: exit 1 if it differs",
     )
-    add("--against", choices=("sim",), help="with --backend cuda, also run the program on a simulated rank: exit 1 "
-        "if it differs by more than rounding")  # fmt: skip
+    add("--against", choices=("sim",), help="with --backend emu or cuda, also run the program on simulated ranks: "
+        "exit 1 if it differs by more than rounding")  # fmt: skip
     add("--exact", action="store_true", help="compute in f64 everywhere; --compare allows 1e-12")
-    add("--load", action="append", default=[], metavar="FILE.py", help="declares custom operations")
     add("--version", action="version", version="coconet-run 0.1.0")
     return parser
 
 
-def _mesh(text: str) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    for part in text.split(","):
-        axis, size = _pair(part)
-        if axis in sizes:
-            raise argparse.ArgumentTypeError(f"axis '{axis}' is given twice")
-        sizes[axis] = _number(int, size, f"the size of '{axis}'")
-    return sizes
-
-
-def _seed(text: str) -> int:
-    if (seed := _number(int, text, "the seed")) < 0:
-        raise argparse.ArgumentTypeError(f"the seed must be at least 0, not {seed}")
-    return seed
-
-
-def _shape(text: str) -> dict[str, tuple[int | None, ...]]:
-    name, sizes = _pair(text)
-    parts = sizes.split("x") if sizes else []
-    return {
-        name: tuple(
-            None if part == "?" else _number(int, part, f"a size of '{name}'") for part in parts
-        )
-    }
-
-
-def _scalar(text: str) -> dict[str, int | float]:
-    name, value = _pair(text)
-    if value in ("true", "false"):
-        return {name: value == "true"}
-    try:
-        return {name: int(value)}
-    except ValueError:
-        number: float = _number(float, value, f"the value of '{name}'")
-    if isinf(number) and any(c.isdigit() for c in value):
-        raise argparse.ArgumentTypeError(f"the value of '{name}' is out of range for every type")
-    return {name: number}
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, not '{text}'")
-    return name.removeprefix("%"), value
-
-
-def _number(kind: Callable[[str], Any], text: str, what: str) -> Any:
-    try:
-        return kind(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{what} must be a number, not '{text}'") from None
-
-
 def _run(options: argparse.Namespace, session: Session | None) -> int:
-    from coconet_ir.sim.binding import bind_mesh
-    from coconet_ir.sim.inputs import generate, load, save
+    from coconet_ir.sim.inputs import save
 
     execute = _executor(options, session)
     for path in options.load:
         load_python(path)
-    func = _load(options.program, options.func, options.schedule)
+    func = load_function(options.program, options.func, options.schedule)
     compared: str | None = options.compare
-    other = None if compared is None else _load(compared, options.func)
+    other = None if compared is None else load_function(compared, options.func)
     mesh = _find_mesh(func, options, session)
-    given = {} if options.inputs is None else load(options.inputs)
-    _check_scalars(func, options.set)
-    values = generate(
-        func, bind_mesh(func, mesh), {**given, **options.set}, options.shape, options.seed
-    )
+    values = make_inputs(func, mesh, options, options.seed)
     outcome = execute(func, mesh, values)
     others: list[tuple[str, Outcome]] = []
     if compared is not None and other is not None:
         others.append((source_name(compared), execute(other, mesh, values)))
     if options.against is not None:
-        others.append(("a simulated rank", _simulate(func, mesh, values)))
+        what = "a simulated rank" if outcome.mesh.ranks == 1 else "simulated ranks"
+        others.append((what, _simulate(func, mesh, values)))
     if session is not None and session.rank:
         return 0
     if options.outputs is not None:
@@ -229,6 +138,10 @@ def _run(options: argparse.Namespace, session: Session | None) -> int:
 
 def _executor(options: argparse.Namespace, session: Session | None) -> Executor:
     """What runs a function. Raises `Unavailable`."""
+    if options.backend == "emu":
+        from coconet_ir.emu.program import run as emulate
+
+        return emulate
     if options.backend != "cuda":
         return partial(_simulate, exact=options.exact, session=session)
     from coconet_ir.runtime.cuda import find_driver
@@ -256,52 +169,6 @@ def _find_mesh(
     return mesh
 
 
-def _check_scalars(func: FuncOp, names: Iterable[str]) -> None:
-    """Raise `IRError` when one of the names is that of a tensor with dimensions."""
-    from coconet_ir.analysis.rules import rank_of
-    from coconet_ir.schedule.selection import argument_names
-
-    arguments = argument_names(func)
-    for name in names:
-        if name in arguments and rank_of(arguments[name].type):
-            raise IRError(
-                f"takes %{name} as a tensor, and --set is for scalars: give its elements with --inputs, or "
-                "only its shape with --shape",
-                func,
-            )
-
-
-def _load(path: str, name: str | None, schedules: Sequence[str] = ()) -> FuncOp:
-    """The function to run, checked, inferred if its layouts still stand as `layout.of`, and scheduled."""
-    from coconet_ir.analysis.rules import is_uninferred
-    from coconet_ir.analysis.verifier import require_distributed
-    from coconet_ir.passes.infer import infer
-    from coconet_ir.sim.binding import the_function
-
-    module = parse_program(make_context(), read_source(path), source_name(path))
-    require_program(module)
-    require_distributed(module)
-    if schedules:
-        _schedule(module, schedules)
-    func = the_function(module, name)
-    if is_uninferred(func):
-        infer(func)
-        check(module)
-    return func
-
-
-def _schedule(module: ModuleOp, references: Sequence[str]) -> None:
-    """Infer the program's layouts and apply schedules."""
-    from coconet_ir.passes.infer import InferPass
-    from coconet_ir.passes.schedule import SchedulePass
-    from coconet_ir.schedule.remarks import collect
-
-    ctx = make_context()
-    with collect():  # an error can say which rewrite removed what a step names
-        for one in (InferPass(), *map(SchedulePass, references)):
-            one.apply(ctx, module)
-
-
 def _simulate(
     func: FuncOp,
     mesh: Mapping[str, int],
@@ -312,7 +179,7 @@ def _simulate(
     from coconet_ir.sim.executor import run
 
     silent = session is not None and session.rank != 0
-    bar = _Bar(sys.stderr) if sys.stderr.isatty() and not silent else None
+    bar = Bar(sys.stderr, "operations") if sys.stderr.isatty() and not silent else None
     try:
         return run(
             func,
@@ -325,33 +192,6 @@ def _simulate(
     finally:
         if bar is not None:
             bar.clear()
-
-
-class _Bar:
-    """A progress bar on a terminal, once a run takes longer than `_PATIENCE`."""
-
-    _WIDTH = 40
-
-    def __init__(self, stream: TextIO):
-        self._stream = stream
-        self._next = time.monotonic() + _PATIENCE
-        self._shown = False
-
-    def show(self, done: int, total: int) -> None:
-        """Draw it, at most ten times a second."""
-        if (now := time.monotonic()) < self._next:
-            return
-        self._next, self._shown = now + 0.1, True
-        filled = self._WIDTH * min(done, total) // max(total, 1)
-        bar = "#" * filled + "." * (self._WIDTH - filled)
-        self._stream.write(f"\r[{bar}] {done} of {total} operations")
-        self._stream.flush()
-
-    def clear(self) -> None:
-        """Take it off the screen."""
-        if self._shown:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
 
 
 def _outputs(title: str, func: FuncOp, outcome: Outcome) -> str:
@@ -382,7 +222,7 @@ def _compare(options: argparse.Namespace, first: Outcome, name: str, second: Out
     same = True
     for d in compare(first, second):
         tolerance = EXACT_TOLERANCE if options.exact else None
-        if options.backend == "cuda" and d.problem is None:
+        if options.backend in _COMPILED and d.problem is None:
             tolerance = rounding(first.outputs[d.name].array.dtype)
         same &= (within := d.within(tolerance))
         verdict = "same" if within else (d.problem or "DIFFERS")
@@ -390,17 +230,13 @@ def _compare(options: argparse.Namespace, first: Outcome, name: str, second: Out
         rows.append([d.name, bits, f"{d.absolute:.3g}", f"{d.relative:.3g}", verdict])
     print(f"\ncompared with {name}\n{_table(rows)}")
     if not same:
-        reasons = {
-            "exact": f"by more than {EXACT_TOLERANCE} of their largest magnitude",
-            "cuda": "by more than the rounding of their type",
-        }
-        why = reasons.get("exact" if options.exact else options.backend)
-        hint = (
-            f"outputs differ {why}"
-            if why
-            else "outputs differ; --exact tells rounding from a wrong result"
-        )
-        print(hint, file=sys.stderr)
+        if options.exact:
+            hint = f" by more than {EXACT_TOLERANCE} of their largest magnitude"
+        elif options.backend in _COMPILED:
+            hint = " by more than the rounding of their type"
+        else:
+            hint = "; --exact tells rounding from a wrong result"
+        print(f"outputs differ{hint}", file=sys.stderr)
     return same
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from coconet_ir.emu.findings import Finding, Where
+from coconet_ir.emu.findings import Finding
 from coconet_ir.runtime.steps import Place
 from coconet_ir.sim.elements import F64, Array, is_float, same_bits, unsigned
 
@@ -26,29 +27,41 @@ class Expected:
     where every NaN equals every other."""
 
 
-def difference(expected: Expected, memory: Sequence[Mapping[int, bytes]]) -> Finding | None:
-    """How memory, by rank and `Place.owner`, differs from what is expected of it; None if it does not."""
-    want = np.ascontiguousarray(expected.array).reshape(-1)
+Memories: TypeAlias = Sequence[Mapping[int, bytes]]
+"""By rank, the bytes of buffers by `Place.owner`."""
+
+
+def difference(expected: Expected, memory: Memories) -> Finding | None:
+    """How memory differs from what is expected of it; None if it does not."""
+    want = expected.array
     held = memory[expected.rank][expected.place.owner]
-    have = np.frombuffer(held, want.dtype, want.size, expected.place.offset)
+    have = np.frombuffer(held, want.dtype, want.size, expected.place.offset).reshape(want.shape)
+    where = f"{expected.name} of rank {expected.rank}"
+    found = mismatch(where, have, want, expected.tolerance)
+    if found is None:
+        return None
+    first, message = found
+    offset = expected.place.offset + first * want.dtype.itemsize
+    return Finding("wrong value", message, buffer=where, offset=offset)
+
+
+def mismatch(name: str, have: Array, want: Array, tolerance: float) -> tuple[int, str] | None:
+    """How elements differ, which count as in `Expected`: the number of the first, and a sentence; None if none does."""
     if same_bits(have, want):
         return None
-    wrong = np.flatnonzero(~_equal(have, want, expected.tolerance))
+    wrong = np.flatnonzero(~_equal(have, want, tolerance))
     if not wrong.size:
         return None
     first = int(wrong[0])
-    return Finding(
-        "wrong value",
-        f"element {first} of '{expected.name}' is {have[first]}, not {want[first]}; "
-        f"{wrong.size} of {want.size} elements are wrong",
-        (Where(expected.rank),),
-        f"{expected.name} of rank {expected.rank}",
-        expected.place.offset + first * want.dtype.itemsize,
-    )
+    at = tuple(map(int, np.unravel_index(first, want.shape)))
+    which = f"element {at[0] if len(at) == 1 else at} of {name}" if at else name
+    values = f"{have.flat[first]}, not {want.flat[first]}"
+    return first, f"{which} is {values}; {wrong.size} of {want.size} elements are wrong"
 
 
 def _equal(have: Array, want: Array, tolerance: float) -> Array:
     """Whether each element is what it should be."""
+    have, want = np.ascontiguousarray(have), np.ascontiguousarray(want)
     same = np.asarray(have.view(unsigned(have.dtype)) == want.view(unsigned(want.dtype)))
     if not is_float(want.dtype):
         return same

@@ -60,7 +60,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from coconet_ir.emu.expected import Expected
+from coconet_ir.emu.expected import Expected, Memories, difference
+from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job, Memory, Pointer, Rank
 from coconet_ir.emu.reader import Node, parse
 from coconet_ir.runtime.steps import Clear, Copy, Launch, Place, Step
@@ -104,6 +105,11 @@ class Plan:
 
     job: Job
     expected: tuple[Expected, ...]
+
+    def differences(self, memory: Memories) -> Iterator[Finding]:
+        """How memory differs from what is expected of it."""
+        found = (difference(one, memory) for one in self.expected)
+        return (one for one in found if one is not None)
 
 
 def read_plan(text: str, ptx: str, file: str = "plan", folder: str = ".") -> Plan:

@@ -1,4 +1,4 @@
-"""What a lowered function does, in order, for given sizes and scalars. Here is no CUDA.
+"""What a lowered function does on one rank, in order, for given sizes and scalars. Here is no CUDA.
 
 The host's arithmetic is the simulator's, bit for bit.
 """
@@ -19,18 +19,30 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from coconet_ir.diagnostics import IRError
 from coconet_ir.dialects import calls
+from coconet_ir.dialects.attributes import KindAttr, dist_of
 from coconet_ir.dialects.nccl import GroupOp
 from coconet_ir.dialects.syntax import numbers
 from coconet_ir.lowering.buffers.arena import ALIGNMENT
 from coconet_ir.lowering.kernels.kernel import MODULE
 from coconet_ir.lowering.levels import RESULT, SIZE
-from coconet_ir.runtime.entry import Entry, one_rank
-from coconet_ir.runtime.steps import ARENA, Buffer, Clear, Copy, Launch, Matmul, Place, Step
-from coconet_ir.sim.binding import Input
+from coconet_ir.runtime.entry import Entry
+from coconet_ir.runtime.steps import (
+    ARENA,
+    Buffer,
+    Clear,
+    Collective,
+    CollectiveKind,
+    Copy,
+    Launch,
+    Matmul,
+    Place,
+    Step,
+)
+from coconet_ir.sim.binding import Input, bind_mesh
 from coconet_ir.sim.elements import Array, DType, element_name
 from coconet_ir.sim.integers import ArithmeticRefused
 from coconet_ir.sim.kernels import Numbers, Site
-from coconet_ir.sim.mesh import Mesh, Shape
+from coconet_ir.sim.mesh import Mesh, Shape, extents
 from coconet_ir.sim.rank_kernels import rank_kernel_of
 
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
@@ -45,6 +57,17 @@ PRODUCTS = {
 }
 """The products that the library has: the types of operands' elements and of the sum, to those of results' elements."""
 
+KINDS: dict[type[Operation], CollectiveKind] = {
+    calls.AllReduceIntoOp: "all_reduce",
+    calls.ReduceIntoOp: "reduce",
+    calls.BroadcastIntoOp: "broadcast",
+    calls.AllGatherIntoOp: "all_gather",
+    calls.ReduceScatterIntoOp: "reduce_scatter",
+    calls.AllToAllIntoOp: "all_to_all",
+    calls.PermuteIntoOp: "permute",
+}
+"""The kinds of calls."""
+
 _NUMBERS = Numbers()
 
 _Value: TypeAlias = Array | Buffer | tuple[int, ...]
@@ -53,7 +76,7 @@ _Value: TypeAlias = Array | Buffer | tuple[int, ...]
 
 @dataclass(frozen=True)
 class Bound:
-    """A plan for given sizes and scalars."""
+    """A plan of one rank for given sizes and scalars."""
 
     steps: tuple[Step, ...]
     arena: int
@@ -107,24 +130,31 @@ class Plan:
         shapes: Mapping[str, Sequence[int]],
         scalars: Mapping[str, Input],
         mesh: Mapping[str, int] | None = None,
+        rank: int = 0,
     ) -> Bound:
-        """The plan for tensors of these shapes and for these scalars, on a mesh that makes one rank.
+        """The plan of a rank for tensors of these global shapes and for these scalars.
 
-        Without `mesh` every axis has one rank. Raises `IRError` for a mesh of more, for sizes that do not fit
-        together, and for scalars that cannot be computed.
+        `mesh` has sizes of axes, in place of the program's own; without it every axis has one rank. Raises `IRError`
+        for a rank that the mesh lacks, sizes that do not fit together, and scalars that cannot be computed.
         """
         entry, args = self.entry, self.host.body.block.args
-        ranks = entry.single if mesh is None else one_rank(entry.func, mesh)
+        ranks = entry.single if mesh is None else bind_mesh(entry.func, mesh)
+        if not 0 <= rank < ranks.ranks:
+            raise IRError(f"has no rank {rank} on {ranks.ranks} rank(s) ({ranks})", entry.func)
         entry.check_names([*shapes, *scalars])
         given = {name: entry.convert(name, value) for name, value in scalars.items()}
         shapes = {name: entry.shape(name, shape) for name, shape in shapes.items()}
-        extents = entry.shapes(ranks, shapes, given)
-        state = _Host(ranks)
+        results = entry.shapes(ranks, shapes, given)
+        state = _Host(ranks, rank)
         state.values.update((args[self.arguments[name]], value) for name, value in given.items())
         state.values.update(self._sizes(shapes))
         buffers = {
-            number: Buffer(Place(number), shape, _dtype(args[number].type))
-            for number, shape in self._shapes(shapes, extents)
+            number: Buffer(
+                Place(number),
+                extents(ranks.regions(dist_of(type), shape)[rank]),
+                _dtype(args[number].type),
+            )
+            for number, type, shape in self._tensors(shapes, results)
         }
         state.values.update((args[number], buffer) for number, buffer in buffers.items())
         for op in self.host.body.block.ops:
@@ -173,14 +203,15 @@ class Plan:
                 name, _, dim = mark.data.rpartition(".")
                 yield arg, np.asarray(shapes[name][int(dim)], np.int64)
 
-    def _shapes(
+    def _tensors(
         self, shapes: Mapping[str, Shape], results: Sequence[Shape | None]
-    ) -> Iterator[tuple[int, Shape]]:
-        """The shapes of arguments' and results' buffers."""
-        for name in self.entry.tensors:
-            yield self.arguments[name], shapes[name]
+    ) -> Iterator[tuple[int, Attribute, Shape]]:
+        """The numbers of arguments' and results' buffers, with the types and the global shapes of these."""
+        for name, arg in self.entry.tensors.items():
+            yield self.arguments[name], arg.type, shapes[name]
+        types = list(self.entry.func.function_type.outputs)
         for number, argument in self.results.items():
-            yield argument, results[number] or ()
+            yield argument, types[number], results[number] or ()
 
 
 def _dtype(type: Attribute) -> DType:
@@ -208,11 +239,21 @@ def _accumulate(op: calls.MatmulIntoOp) -> str:
     return element_name(_NUMBERS.accumulate(element, op.accumulate))
 
 
+def _pairs(op: calls.IntoOp, count: int) -> tuple[tuple[int, int], ...]:
+    """Who gives to whom in a permutation of so many ranks."""
+    if not isinstance(op, calls.PermuteIntoOp):
+        return ()
+    if op.shift is not None:
+        return tuple((one, (one + op.shift.value.data) % count) for one in range(count))
+    return tuple((source, target) for source, target in map(numbers, op.pairs or ()))
+
+
 @dataclass
 class _Host:
-    """The host while it goes through a function."""
+    """The host of a rank while it goes through a function."""
 
     mesh: Mesh
+    rank: int
     values: dict[SSAValue, _Value] = field(default_factory=dict[SSAValue, _Value])
     steps: list[Step] = field(default_factory=list[Step])
     arena: int = 0
@@ -275,7 +316,7 @@ class _Host:
         if (kernel := rank_kernel_of(op)) is None:
             raise IRError("is nothing that the host can do", op)
         nothing = (None,) * len(op.operands)
-        site = Site(self.mesh, 0, _NUMBERS, nothing, nothing, (None,) * len(op.results), 0)
+        site = Site(self.mesh, self.rank, _NUMBERS, nothing, nothing, (None,) * len(op.results), 0)
         try:
             with np.errstate(all="ignore"):
                 found = kernel(op, site, [self.array(value) for value in op.operands])
@@ -333,13 +374,37 @@ class _Host:
         return found.place if isinstance(found, Buffer) else cast(Array, found).tobytes()
 
     def _collective(self, op: calls.IntoOp) -> None:
-        """What a rank gets that is alone: what it gives, or nothing from a permutation that leaves it out."""
+        """A call of several ranks. One that is alone gets what it gives, or nothing from a permutation without it."""
         source, target = self.buffer(op.input), self.buffer(op.output)
-        pairs = op.pairs if isinstance(op, calls.PermuteIntoOp) else None
-        if pairs is not None and (0, 0) not in map(numbers, pairs):
+        group = self.mesh.group(self.rank, op.axes.data)
+        pairs = _pairs(op, len(group))
+        if len(group) > 1:
+            if source.bytes:
+                self.steps.append(self._call(op, group, pairs))
+        elif isinstance(op, calls.PermuteIntoOp) and not pairs:
             self._clear(target)
         elif target.bytes and source.place != target.place:
             self.steps.append(Copy(source.place, target.place, target.bytes))
+
+    def _call(
+        self, op: calls.IntoOp, group: tuple[int, ...], pairs: tuple[tuple[int, int], ...]
+    ) -> Collective:
+        source, root = self.buffer(op.input), 0
+        if isinstance(op, calls.ReduceIntoOp | calls.BroadcastIntoOp):
+            for axis, coordinate in zip(op.axes.data, numbers(op.roots), strict=True):
+                root = root * self.mesh.shape[axis] + coordinate
+        kind = op.properties.get("kind")
+        return Collective(
+            KINDS[type(op)],
+            group,
+            source.place,
+            self.buffer(op.output).place,
+            prod(source.shape),
+            element_name(source.dtype),
+            kind.data.value if isinstance(kind, KindAttr) else "",
+            root,
+            pairs,
+        )
 
     def _clear(self, target: Buffer) -> None:
         if target.bytes:

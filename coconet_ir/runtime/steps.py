@@ -102,10 +102,10 @@ class Collective:
     source: Place
     target: Place
     count: int
-    """Elements that each rank gives."""
+    """Elements that each rank gives, blocks for all others included."""
     element: str
     reduction: str = ""
-    """`sum`, `prod`, `max` or `min`, where it reduces."""
+    """`sum`, `prod`, `max`, `min` or `avg`, where it reduces, in the type of the elements."""
     root: int = 0
     """Of reduce and broadcast: its position in the group."""
     pairs: tuple[tuple[int, int], ...] = ()

@@ -24,6 +24,10 @@ from coconet_ir.emu.ptx.syntax import (
 )
 
 
+CARRY = "CC.CF"
+"""The carry flag among the slots; `add.cc` and `mad.cc` write it, also to tell a borrow (PTX ISA, section 9.7.2)."""
+
+
 def llvm_type(type: str) -> str:
     """The LLVM type of values of a PTX type."""
     return {"f32": "float", "f64": "double"}.get(type) or f"i{width(type)}"
@@ -73,6 +77,8 @@ class Writer:
 
     def register_width(self, name: str, line: int) -> int:
         """The bits of a register. Raises `Refused`."""
+        if name == CARRY:
+            return 1
         try:
             return width(self.function.registers[name])
         except KeyError:
@@ -86,6 +92,10 @@ class Writer:
         if name not in self.slots:
             self.slots[name] = f"%r.{len(self.slots)}"
         return self.slots[name]
+
+    def carry(self) -> str:
+        """The slot of the carry flag, of one bit."""
+        return self.slots.setdefault(CARRY, "%r.cc")
 
     # Operands
 

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from coconet_ir.emu.ptx.constants import STARTS, constant, expression, integer
-from coconet_ir.emu.ptx.declarations import SPACES, offset, parameters, registers, variables
+from coconet_ir.emu.ptx.constants import STARTS, constant, expression, integer, offset
+from coconet_ir.emu.ptx.declarations import (
+    MOST_REGISTERS,
+    SPACES,
+    directives,
+    file,
+    parameters,
+    pragma,
+    registers,
+    section,
+    variables,
+)
 from coconet_ir.emu.ptx.syntax import (
     Address,
     Guard,
@@ -56,7 +66,8 @@ class Body:
         self._location: Location | None = None
         self._locations: dict[tuple[int, int, int], Location] = {}
         self._scope_count = 0
-        self._addresses: dict[tuple[str, str, str], Address] = {}
+        self._lists = False
+        """Whether operands can be lists in parentheses: they can of `call`."""
         names: dict[str, Operand] = {"_": Sink(), "WARP_SZ": Integer(32)}
         self._scopes = [_Scope("", tokens.at, names)]
 
@@ -74,6 +85,8 @@ class Body:
         scope = self._declare(name, at)
         scope.names[name] = Register(name + scope.suffix)
         self.registers[name + scope.suffix] = type
+        if len(self.registers) > MOST_REGISTERS:
+            raise self.tokens.error(f"a function has at most {MOST_REGISTERS} registers", at)
 
     def declare_symbol(self, name: str, at: int) -> str:
         """Enter a variable or a label into the scope; its name in the function. Raises `PTXError`."""
@@ -82,8 +95,9 @@ class Body:
         return name + scope.suffix
 
     def _name(self) -> Operand:
-        """Read a name."""
-        word = self.tokens.words[self.tokens.at]
+        """Read a name. Labels can be used before they stand somewhere."""
+        at = self.tokens.at
+        word = self.tokens.words[at]
         self.tokens.at += 1
         for scope in reversed(self._scopes):
             if known := scope.names.get(word):
@@ -92,16 +106,9 @@ class Body:
             found = Register(word)
         else:
             found = Symbol(word)
-            self.unknown[word] = self.tokens.at - 1
+            self.unknown[word] = at
         self._scopes[0].names[word] = found
         return found
-
-    def _label(self, name: str) -> str:
-        """What a label that is named by a directive is called in the function."""
-        for scope in reversed(self._scopes):
-            if isinstance(known := scope.names.get(name), Symbol):
-                return known.name
-        return name
 
     # Statements
 
@@ -124,8 +131,6 @@ class Body:
             elif first == "}":
                 tokens.at += 1
                 self._scopes.pop()
-            elif first == ";":
-                tokens.at += 1
             elif not word:
                 raise tokens.error("this scope is not closed", self._scopes[-1].begin)
             else:
@@ -153,38 +158,37 @@ class Body:
         at = tokens.at
         word = tokens.name("the name of a label")
         name = self.declare_symbol(word, at)
-        self.unknown.pop(word, None)
+        self.unknown.pop(name, None)
         tokens.at += 1
-        match tokens.word:
-            case ".branchtargets":
-                self.body.append(Targets(name, tuple(map(self._label, self._list()))))
-            case ".calltargets":
-                self.body.append(Targets(name, self._list()))
-            case ".callprototype":
-                tokens.at += 1
-                results = parameters(tokens) if tokens.word == "(" else ()
-                tokens.name("`_`")
-                given = parameters(tokens) if tokens.word == "(" else ()
-                if tokens.take(".noreturn"):
-                    pass
-                tokens.expect(";")
-                self.body.append(Prototype(name, given, results))
-            case _:
-                self.body.append(Label(name, tokens.line(at)))
+        if tokens.take(".branchtargets") or tokens.take(".calltargets"):
+            self.body.append(Targets(name, self._symbols()))
+        elif tokens.take(".callprototype"):
+            results = parameters(tokens)
+            tokens.name("`_`")
+            given = parameters(tokens)
+            directives(tokens)
+            tokens.expect(";")
+            self.body.append(Prototype(name, given, results))
+        else:
+            self.body.append(Label(name, tokens.line(at)))
 
-    def _list(self) -> tuple[str, ...]:
-        """Step over a directive, and read names up to the semicolon."""
+    def _symbols(self) -> tuple[str, ...]:
+        """Read names of labels or functions up to the semicolon."""
         tokens = self.tokens
-        tokens.at += 1
-        names = [tokens.name("a name")]
-        while tokens.take(","):
-            names.append(tokens.name("a name"))
-        tokens.expect(";")
-        return tuple(names)
+        names: list[str] = []
+        while True:
+            at = tokens.at
+            found = self._name() if tokens.is_name() else None
+            if not isinstance(found, Symbol):
+                raise tokens.error("the name of a label or a function is expected", at)
+            names.append(found.name)
+            if not tokens.take(","):
+                tokens.expect(";")
+                return tuple(names)
 
     def _directive(self) -> None:
         tokens = self.tokens
-        at, word = tokens.at, tokens.word
+        at, word = tokens.at, tokens.peek()
         if word == ".loc":
             self._loc()
         elif word == ".reg":
@@ -213,7 +217,7 @@ class Body:
         """`.loc file line column[, function_name symbol[+offset], inlined_at file line column]`."""
         tokens = self.tokens
         tokens.at += 1
-        place, at = self._place(), tokens.at
+        place = self._place()
         within = None
         if tokens.take(","):
             if not tokens.take("function_name"):
@@ -224,8 +228,8 @@ class Body:
             if not tokens.take("inlined_at"):
                 raise tokens.expected("`inlined_at`")
             call = self._place()
-            within = self._locations.get(call) or self._where(call, None, at)
-        self._location = self._locations[place] = self._where(place, within, at)
+            within = self._locations.get(call) or self._where(call, None)
+        self._location = self._locations[place] = self._where(place, within)
 
     def _place(self) -> tuple[int, int, int]:
         tokens = self.tokens
@@ -235,11 +239,9 @@ class Body:
             integer(tokens, "a column"),
         )
 
-    def _where(self, place: tuple[int, int, int], within: Location | None, at: int) -> Location:
+    def _where(self, place: tuple[int, int, int], within: Location | None) -> Location:
         number, line, column = place
-        if number not in self._files:
-            raise self.tokens.error(f"there is no `.file {number}`", at - 1)
-        return Location(self._files[number], line, column, within)
+        return Location(self._files.get(number, f"file {number}"), line, column, within)
 
     # Instructions
 
@@ -248,9 +250,8 @@ class Body:
         words = tokens.words
         guard = self._guard() if words[tokens.at] == "@" else None
         begin = tokens.at
-        if words[begin] == "{" or words[begin][:1] in ("%", "."):
-            raise tokens.expected("an opcode")
-        opcode, *modifiers = tokens.name_with_modifiers("an opcode")
+        opcode, *modifiers = tokens.opcode()
+        self._lists = opcode == "call"
         operands: list[Operand] = []
         if words[tokens.at] != ";":
             operands.append(self._operand())
@@ -276,16 +277,13 @@ class Body:
         negated = tokens.take("!")
         return Guard(self._register("a predicate"), negated)
 
-    def _is_name(self) -> bool:
-        first = self.tokens.words[self.tokens.at][:1]
-        return first.isalpha() or (first in ("_", "$", "%") and self.tokens.word != "%")
-
     def _register(self, what: str) -> Register:
-        at = self.tokens.at
-        if self._is_name() and isinstance(found := self._name(), Register):
+        tokens = self.tokens
+        at = tokens.at
+        if tokens.is_name() and isinstance(found := self._name(), Register):
             return found
-        self.tokens.at = at
-        raise self.tokens.expected(what)
+        tokens.at = at
+        raise tokens.expected(what)
 
     def _operand(self) -> Operand:
         tokens = self.tokens
@@ -294,26 +292,12 @@ class Body:
             return self._address()
         if word == "{":
             return self._vector("}")
-        if word == "(" and self._in_call():
+        if word == "(" and self._lists:
             return self._vector(")")
         if word == "!" and not tokens.words[tokens.at + 1][:1].isdigit():
             tokens.at += 1
             return Not(self._register("a predicate"))
         return self._simple()
-
-    def _in_call(self) -> bool:
-        """Whether a parenthesis begins a list: it does after the opcode `call` or the comma behind the function."""
-        at = self.tokens.at - 1
-        words = self.tokens.words
-        return words[at].startswith("call") or (words[at] == "," and self._call_before(at))
-
-    def _call_before(self, at: int) -> bool:
-        words = self.tokens.words
-        while words[at] not in (";", "{", "}", ":"):
-            if words[at].split(".")[0] == "call":
-                return True
-            at -= 1
-        return False
 
     def _simple(self) -> Operand:
         """Read a name with an offset, a pair or a constant."""
@@ -321,7 +305,7 @@ class Body:
         word = tokens.words[tokens.at]
         if word[:1] in STARTS or word == "WARP_SZ":
             return constant(tokens)
-        if not self._is_name():
+        if not tokens.is_name():
             raise tokens.expected("an operand")
         first = self._name()
         after = tokens.words[tokens.at]
@@ -329,11 +313,11 @@ class Body:
             return first
         if after == "|":
             tokens.at += 1
-            second = self._name() if self._is_name() else None
+            second = self._name() if tokens.is_name() else None
             if isinstance(first, Register | Sink) and isinstance(second, Register | Sink):
                 return Pair(first, second)
             raise tokens.expected("a register on both sides of `|`")
-        if after in ("+", "-") and isinstance(first, Symbol):
+        if after == "+" and isinstance(first, Symbol):
             return Symbol(first.name, offset(tokens))
         if after == "[":
             raise tokens.error("an element of an array as an operand is not supported")
@@ -357,47 +341,18 @@ class Body:
         word = tokens.words[tokens.at]
         if word[:1] in STARTS:
             base = Integer(expression(tokens))
-        elif self._is_name():
+        elif tokens.is_name():
             at = tokens.at
             base = self._name()
             if not isinstance(base, Register | Symbol):
                 raise tokens.error("this is no address", at)
         else:
             raise tokens.expected("an address")
-        far = offset(tokens) if tokens.words[tokens.at] in ("+", "-") else 0
+        far = offset(tokens)
         coordinates: tuple[Operand, ...] = ()
         if tokens.take(","):
-            inner = self._vector("}") if tokens.word == "{" else None
-            if inner is None:
+            if tokens.peek() != "{":
                 raise tokens.expected("coordinates in braces")
-            coordinates = inner.items
+            coordinates = self._vector("}").items
         tokens.expect("]")
         return Address(base, far, coordinates)
-
-
-def pragma(tokens: Tokens) -> None:
-    """Step over `.pragma "…", "…";`. Raises `PTXError`."""
-    tokens.at += 1
-    tokens.string()
-    while tokens.take(","):
-        tokens.string()
-    tokens.expect(";")
-
-
-def file(tokens: Tokens) -> tuple[int, str]:
-    """Read `.file 1 "name"` and what may follow: its number and name. Raises `PTXError`."""
-    tokens.at += 1
-    number = integer(tokens, "the number of a file")
-    name = tokens.string()
-    if tokens.word.startswith('"'):  # DWARF 5: directory and name
-        name = f"{name}/{tokens.string()}"
-    while tokens.take(","):
-        integer(tokens, "a time or a size")
-    return number, name
-
-
-def section(tokens: Tokens) -> None:
-    """Step over `.section name { … }`. Raises `PTXError`."""
-    tokens.at += 1
-    tokens.next()
-    tokens.skip_block()

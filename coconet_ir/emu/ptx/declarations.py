@@ -5,15 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from coconet_ir.emu.ptx.constants import ADDITIVE, constant, expression, integer
+from coconet_ir.emu.ptx.constants import constant, expression, integer, offset
 from coconet_ir.emu.ptx.syntax import Float, Integer, Space, Symbol, Variable, width
 from coconet_ir.emu.ptx.tokens import Tokens
 
 SPACES = frozenset((".param", ".shared", ".local", ".global", ".const"))
-_MOST_REGISTERS = 1 << 20
-_MOST_ELEMENTS = 1 << 24
+MOST_REGISTERS = 1 << 20
+"""Of a function."""
+_MOST_DIMENSIONS = 16
+_MOST_ELEMENTS = 1 << 22
 """Of an initialiser: it is kept in memory."""
-_DEEPEST = 16
+_LIMITS = frozenset(
+    (
+        ".maxntid",
+        ".reqntid",
+        ".minnctapersm",
+        ".maxnctapersm",
+        ".maxnreg",
+        ".reqnctapercluster",
+        ".maxclusterrank",
+        ".abi_preserve",
+        ".abi_preserve_control",
+    )
+)
+_FLAGS = frozenset((".noreturn", ".explicitcluster", ".blocksareclusters"))
 _OPAQUE = (".texref", ".samplerref", ".surfref")
 _Initial = tuple[Integer | Float | Symbol, ...]
 
@@ -30,7 +45,7 @@ class _Head:
 def _head(tokens: Tokens) -> _Head:
     """Read the alignment, `.v2` or `.v4`, what a pointer points to, and the type."""
     head = _Head()
-    while (word := tokens.word).startswith("."):
+    while (word := tokens.peek()).startswith("."):
         if word == ".align":
             tokens.at += 1
             head.align = alignment(tokens)
@@ -39,10 +54,10 @@ def _head(tokens: Tokens) -> _Head:
             head.lanes = int(word[2])
         elif word == ".attribute":
             tokens.at += 1
-            skip_parentheses(tokens)
+            tokens.skip("(", ")")
         elif word == ".ptr" and head.type:
             tokens.at += 1
-            if tokens.word in SPACES:
+            if tokens.peek() in SPACES:
                 tokens.at += 1
             if tokens.take(".align"):
                 alignment(tokens)
@@ -66,7 +81,7 @@ def alignment(tokens: Tokens) -> int:
 
 def type_name(tokens: Tokens) -> str:
     """Read a type, without its dot. Raises `PTXError`."""
-    word = tokens.word
+    word = tokens.peek()
     if word in _OPAQUE:
         raise tokens.error(f"textures, samplers and surfaces ({word}) are not supported")
     try:
@@ -77,18 +92,6 @@ def type_name(tokens: Tokens) -> str:
         raise tokens.expected("a type") from None
     tokens.at += 1
     return word[1:]
-
-
-def skip_parentheses(tokens: Tokens) -> None:
-    """Step over `( … )`. Raises `PTXError`."""
-    begin = tokens.at
-    tokens.expect("(")
-    depth = 1
-    while depth:
-        word = tokens.next()
-        if not word:
-            raise tokens.error("this parenthesis is not closed", begin)
-        depth += (word == "(") - (word == ")")
 
 
 def variables(tokens: Tokens, external: bool) -> list[Variable]:
@@ -111,13 +114,12 @@ def _variable(tokens: Tokens, space: Space, head: _Head, external: bool) -> Vari
         if space not in ("global", "const"):
             raise tokens.error(f"a variable in .{space} has no initial value", at)
         shape = (*sizes, head.lanes) if head.lanes > 1 else sizes
-        initial = _initial(tokens, shape, 0)
+        if _product(shape[1:]) > _MOST_ELEMENTS:
+            raise tokens.error(f"an initial value has at most {_MOST_ELEMENTS} elements", at)
+        initial = _initial(tokens, shape)
         if sizes and not sizes[0]:
-            rest = _product(shape[1:])
-            sizes = (-(-len(initial) // rest), *sizes[1:])
+            sizes = (-(-len(initial) // max(1, _product(shape[1:]))), *sizes[1:])
     count = _product(sizes) * head.lanes
-    if len(initial) > count:
-        raise tokens.error(f"`{name}` has {count} elements, and its initial value has more", at)
     align = head.align or (head.lanes * width(head.type) // 8 if head.lanes > 1 else 0)
     return Variable(name, space, head.type, count, align, initial, external)
 
@@ -130,6 +132,8 @@ def _sizes(tokens: Tokens) -> tuple[int, ...]:
             sizes.append(0)
             continue
         at = tokens.at
+        if len(sizes) == _MOST_DIMENSIONS:
+            raise tokens.error(f"an array has at most {_MOST_DIMENSIONS} dimensions")
         size = expression(tokens)
         if size < 0:
             raise tokens.error("the size of an array is not negative", at)
@@ -145,59 +149,44 @@ def _product(sizes: tuple[int, ...]) -> int:
     return count
 
 
-def _initial(tokens: Tokens, shape: tuple[int, ...], depth: int) -> _Initial:
+def _initial(tokens: Tokens, shape: tuple[int, ...]) -> _Initial:
     """Read an initial value of this shape, flat. What braces leave out is zero, at the end nothing."""
-    if depth > _DEEPEST:
-        raise tokens.error("the initial value is too deep")
-    if not tokens.take("{"):
+    if not shape:
         return (_element(tokens),)
+    begin = tokens.at
+    tokens.expect("{")
     inner = _product(shape[1:])
     found: list[Integer | Float | Symbol] = []
-    while not tokens.take("}"):
-        if tokens.word == "{":
-            at = tokens.at
-            if -len(found) % max(inner, 1) or inner > _MOST_ELEMENTS:
-                raise tokens.error("the braces do not match the shape of the array", at)
-            part = _initial(tokens, shape[1:], depth + 1)
-            if len(part) > inner:
-                raise tokens.error("the braces hold more than the shape of the array", at)
-            if not tokens.word == "}":
-                part += (Integer(0),) * (inner - len(part))
-            found += part
-        else:
-            found.append(_element(tokens))
+    if tokens.take("}"):
+        return ()
+    while True:
+        part = _initial(tokens, shape[1:])
+        found += part
         if len(found) > _MOST_ELEMENTS:
-            raise tokens.error(f"the initial value has more than {_MOST_ELEMENTS} elements")
-        if tokens.word != "}":
-            tokens.expect(",")
+            raise tokens.error(f"an initial value has at most {_MOST_ELEMENTS} elements", begin)
+        if tokens.take("}"):
+            break
+        tokens.expect(",")
+        found += (Integer(0),) * (inner - len(part))
+    if shape[0] and len(found) > shape[0] * inner:
+        raise tokens.error(f"there are more than {shape[0]} elements in these braces", begin)
     return tuple(found)
 
 
 def _element(tokens: Tokens) -> Integer | Float | Symbol:
-    word = tokens.word
+    word = tokens.peek()
     if word == "generic":
         tokens.at += 1
         tokens.expect("(")
         name = tokens.name("the name of a variable")
         tokens.expect(")")
         return Symbol(name, offset(tokens))
-    if word[:1].isalpha() or word[:1] in ("_", "$"):
-        if word != "WARP_SZ":
-            return Symbol(tokens.name("a constant"), offset(tokens))
+    if tokens.is_name() and word != "WARP_SZ":
+        return Symbol(tokens.name("a constant"), offset(tokens))
     value = constant(tokens)
-    if tokens.word == "(":
+    if tokens.peek() == "(":
         raise tokens.error("a mask on an address, as in `0xFF(x)`, is not supported")
     return value
-
-
-def offset(tokens: Tokens) -> int:
-    """Read `+4`, `-8`, `+4+8` or nothing."""
-    total = 0
-    while (sign := tokens.word) in ("+", "-"):
-        tokens.at += 1
-        value = expression(tokens, ADDITIVE)
-        total += value if sign == "+" else -value
-    return total
 
 
 def registers(tokens: Tokens) -> dict[str, str]:
@@ -211,30 +200,80 @@ def registers(tokens: Tokens) -> dict[str, str]:
         at = tokens.at
         name = tokens.name("the name of a register")
         if tokens.take("<"):
-            count = integer(tokens, "the number of registers", _MOST_REGISTERS)
+            count = integer(tokens, "the number of registers", MOST_REGISTERS)
             tokens.expect(">")
             names = [f"{name}{i}" for i in range(count)]
         else:
             names = [name]
-        if not found.keys().isdisjoint(names) or len(found) + len(names) > _MOST_REGISTERS:
-            raise tokens.error(f"`{name}` is declared twice, or there are too many registers", at)
+        if not found.keys().isdisjoint(names):
+            raise tokens.error(f"`{name}` is declared twice", at)
         found.update(dict.fromkeys(names, head.type))
+        if len(found) > MOST_REGISTERS:
+            raise tokens.error(f"a function has at most {MOST_REGISTERS} registers", at)
         if not tokens.take(","):
             tokens.expect(";")
             return found
 
 
 def parameters(tokens: Tokens) -> tuple[Variable, ...]:
-    """Read `(.param .u64 a, .param .b8 b[4])`. Raises `PTXError`."""
-    tokens.expect("(")
+    """Read `(.param .u64 a, .param .b8 b[4])` or nothing. Raises `PTXError`."""
     found: list[Variable] = []
-    if tokens.take(")"):
+    if not tokens.take("(") or tokens.take(")"):
         return ()
     while True:
-        if tokens.word not in (".param", ".reg"):
+        if tokens.peek() not in (".param", ".reg"):
             raise tokens.expected("`.param`")
         space = cast(Space, tokens.next()[1:])
         found.append(_variable(tokens, space, _head(tokens), False))
         if not tokens.take(","):
             tokens.expect(")")
             return tuple(found)
+
+
+def directives(tokens: Tokens) -> dict[str, tuple[int, ...]]:
+    """Read what stands between the head of a function and its body: numbers by name. Raises `PTXError`."""
+    found: dict[str, tuple[int, ...]] = {}
+    while (word := tokens.peek()).startswith("."):
+        if word == ".pragma":
+            pragma(tokens)
+            continue
+        tokens.at += 1
+        if word in _LIMITS:
+            numbers = [integer(tokens, "a number", (1 << 31) - 1)]
+            while tokens.take(","):
+                numbers.append(integer(tokens, "a number", (1 << 31) - 1))
+            found[word[1:]] = tuple(numbers)
+        elif word in _FLAGS:
+            found[word[1:]] = ()
+        elif word == ".attribute":
+            tokens.skip("(", ")")
+        else:
+            tokens.at -= 1
+            raise tokens.error(f"the directive {word} is not known here")
+    return found
+
+
+def pragma(tokens: Tokens) -> None:
+    """Step over `.pragma "…", "…";`. Raises `PTXError`."""
+    tokens.expect(".pragma")
+    tokens.string()
+    while tokens.take(","):
+        tokens.string()
+    tokens.expect(";")
+
+
+def file(tokens: Tokens) -> tuple[int, str]:
+    """Read `.file 1 "name"` with a time and a size: its number and name. Raises `PTXError`."""
+    tokens.expect(".file")
+    number = integer(tokens, "the number of a file")
+    name = tokens.string()
+    while tokens.take(","):
+        integer(tokens, "a time or a size")
+    return number, name
+
+
+def section(tokens: Tokens) -> None:
+    """Step over `.section name { … }`: data of debuggers. Raises `PTXError`."""
+    tokens.expect(".section")
+    tokens.next()
+    tokens.skip("{", "}")

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from coconet_ir.emu.ptx.body import Body, file, pragma, section
-from coconet_ir.emu.ptx.constants import integer
-from coconet_ir.emu.ptx.declarations import SPACES, parameters, skip_parentheses, variables
+from dataclasses import replace
+
+from coconet_ir.emu.ptx.body import Body
+from coconet_ir.emu.ptx.declarations import (
+    SPACES,
+    directives,
+    file,
+    parameters,
+    pragma,
+    section,
+    variables,
+)
 from coconet_ir.emu.ptx.syntax import Function, Module, Variable
 from coconet_ir.emu.ptx.tokens import PTXError, Tokens
 
 _LINKAGE = frozenset((".visible", ".extern", ".weak", ".common"))
-_FLAGS = frozenset((".noreturn", ".explicitcluster", ".blocksareclusters"))
-_LIMITS = frozenset(
-    (
-        ".maxntid",
-        ".reqntid",
-        ".minnctapersm",
-        ".maxnctapersm",
-        ".maxnreg",
-        ".reqnctapercluster",
-        ".maxclusterrank",
-        ".abi_preserve",
-        ".abi_preserve_control",
-    )
-)
 
 
 def parse_ptx(text: str, name: str = "<ptx>") -> Module:
@@ -48,6 +43,8 @@ class _Parser:
             if word == ".file":
                 tokens.at = at
                 number, name = file(tokens)
+                if number in files:
+                    raise tokens.error(f"`.file {number}` is there twice", at)
                 files[number] = name
         tokens.at = 0
         return files
@@ -55,7 +52,7 @@ class _Parser:
     def read(self) -> Module:
         tokens = self.tokens
         self._header()
-        while word := tokens.word:
+        while word := tokens.peek():
             if word == ".file":
                 file(tokens)
             elif word == ".section":
@@ -63,7 +60,7 @@ class _Parser:
             elif word == ".pragma":
                 pragma(tokens)
             elif word == ".alias":
-                raise tokens.error("another name for a function (.alias) is not supported")
+                self._alias()
             else:
                 self._declaration()
         for name, at in self.unknown.items():
@@ -85,16 +82,29 @@ class _Parser:
         while tokens.take(","):
             tokens.name("an option of the target")
         if tokens.take(".address_size"):
-            if tokens.word != "64":
+            if tokens.peek() != "64":
                 raise tokens.error("only addresses of 64 bits are supported")
             tokens.at += 1
+
+    def _alias(self) -> None:
+        """`.alias name, function;`."""
+        tokens = self.tokens
+        tokens.at += 1
+        name = tokens.name("the name of a function")
+        tokens.expect(",")
+        at = tokens.at
+        function = self.functions.get(tokens.name("the name of a function"))
+        if function is None:
+            raise tokens.error("there is no function of this name", at)
+        tokens.expect(";")
+        self.functions[name] = replace(function, name=name)
 
     def _declaration(self) -> None:
         tokens = self.tokens
         external = False
-        while tokens.word in _LINKAGE:
+        while tokens.peek() in _LINKAGE:
             external |= tokens.next() == ".extern"
-        word = tokens.word
+        word = tokens.peek()
         if word in (".entry", ".func"):
             self._function()
         elif word in SPACES and word not in (".param", ".local"):
@@ -115,21 +125,20 @@ class _Parser:
         tokens = self.tokens
         at = tokens.at
         kernel = tokens.next() == ".entry"
-        directives: dict[str, tuple[int, ...]] = {}
-        self._directives(directives)
-        results = parameters(tokens) if not kernel and tokens.word == "(" else ()
+        before = directives(tokens)
+        results = () if kernel else parameters(tokens)
         name_at = tokens.at
         name = tokens.name("the name of a function")
-        given = parameters(tokens) if tokens.word == "(" else ()
-        self._directives(directives)
+        given = parameters(tokens)
+        limits = before | directives(tokens)
         body = Body(tokens, self.files)
-        for variable in (*results, *given):
-            if variable.space == "reg":
-                body.declare_register(variable.name, variable.type, name_at)
-            else:
-                body.declare_symbol(variable.name, name_at)
         declared = tokens.take(";")
         if not declared:
+            for variable in (*results, *given):
+                if variable.space == "reg":
+                    body.declare_register(variable.name, variable.type, name_at)
+                else:
+                    body.declare_symbol(variable.name, name_at)
             body.read()
         for unknown, where in body.unknown.items():
             self.unknown.setdefault(unknown, where)
@@ -145,31 +154,10 @@ class _Parser:
                 body.registers,
                 tuple(body.variables),
                 tuple(body.body),
-                directives,
+                limits,
                 tokens.line(at),
                 declared,
             )
-
-    def _directives(self, found: dict[str, tuple[int, ...]]) -> None:
-        """Read what stands between the head of a function and its body."""
-        tokens = self.tokens
-        while (word := tokens.word).startswith("."):
-            if word in _LIMITS:
-                tokens.at += 1
-                numbers = [integer(tokens, "a number", (1 << 31) - 1)]
-                while tokens.take(","):
-                    numbers.append(integer(tokens, "a number", (1 << 31) - 1))
-                found[word[1:]] = tuple(numbers)
-            elif word in _FLAGS:
-                tokens.at += 1
-                found[word[1:]] = ()
-            elif word == ".pragma":
-                pragma(tokens)
-            elif word == ".attribute":
-                tokens.at += 1
-                skip_parentheses(tokens)
-            else:
-                raise tokens.error(f"the directive {word} is not known here")
 
 
 __all__ = ["PTXError", "parse_ptx"]

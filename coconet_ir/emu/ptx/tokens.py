@@ -11,19 +11,20 @@ _TOKEN = re.compile(
     r"(?P<token>"
     r"[A-Za-z_$%][\w$]*+(?:(?:\.|::)\w++)*+"  # names, opcodes with modifiers
     r"|\.[A-Za-z_]\w*+(?:::\w++)*+"  # directives, types
-    r"|(?:0[fF][\da-fA-F]{8}|0[dD][\da-fA-F]{16}|0[xX][\da-fA-F]++U?|0[bB][01]++U?"
-    r"|(?:\d++\.\d*+|\.\d++)(?:[eE][+-]?\d++)?|\d++[eE][+-]?\d++|\d++U?)(?![\w.])"
+    r"|(?:\d++\.\d*+|\.\d++|\d++(?=[eE]))(?:[eE][+-]?\d++)?|\d\w*+"
     r'|"(?:[^"\\\n]|\\.)*+"'
-    r"|<<|>>|[<>=!]=|&&|\|\||[-+*/%&|^~!<>?:(){}\[\],;@=]"
-    r"|\Z)",
+    r"|<<|>>|[<>=!]=|&&|\|\|"
+    r"|/\*(?s:.)*+"  # without an end
+    r"|(?s:.)|\Z)",
     re.ASCII,
 )
 _COMMENTS = re.compile(_COMMENT)
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*", re.ASCII)
+_MARKS = frozenset("-+*/%&|^~!<>?:(){}[],;@=_$")
 
 
 class PTXError(Exception):
-    """A text that is not PTX: why, and where."""
+    """A text that is not PTX, or PTX that this does not read: why, and where."""
 
     def __init__(self, message: str, line: int, column: int, name: str = "<ptx>"):
         super().__init__(f"{name}:{line}:{column}: {message}")
@@ -40,33 +41,19 @@ class Tokens:
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self.words: list[str] = []
         self.starts: list[int] = []
-        at = 0
         for match in _TOKEN.finditer(text):
-            if match.start() != at:
-                break
-            at = match.end()
             self.words.append(match["token"])
             self.starts.append(match.start("token"))
-        if not self.words or self.words[-1]:
-            raise self._not_a_token(at)
+        for word in dict.fromkeys(self.words):
+            self._check(word)
 
-    def _not_a_token(self, at: int) -> PTXError:
-        while True:  # blanks and comments stand before it
-            rest = self.text[at:]
-            if rest[0].isspace():
-                at += 1
-            elif comment := _COMMENTS.match(rest):
-                at += comment.end()
-            else:
-                break
-        self.starts.append(at)
-        if rest.startswith("/*"):
-            return self.error("the comment has no end", len(self.starts) - 1)
-        if rest.startswith('"'):
-            return self.error("the string has no end", len(self.starts) - 1)
-        word = re.match(r"[\w.]+|.", rest)
-        assert word
-        return self.error(f"`{word[0][:40]}` is no token of PTX", len(self.starts) - 1)
+    def _check(self, word: str) -> None:
+        """Raise `PTXError` for what is no token."""
+        if word.startswith("/*"):
+            raise self.error("the comment has no end", self.words.index(word))
+        if len(word) == 1 and word not in _MARKS and not (word.isascii() and word.isalnum()):
+            why = "the string has no end" if word == '"' else f"{word!r} is no token of PTX"
+            raise self.error(why, self.words.index(word))
 
     # Places
 
@@ -78,11 +65,14 @@ class Tokens:
         """An error at a token; at the next one if none is given."""
         at = self.at if at is None else at
         line = self.line(at)
-        return PTXError(message, line, self.starts[at] - self._lines[line - 1] + 1, self._name)
+        column = self.starts[at] - self._lines[line - 1] + 1
+        return PTXError(message, line, column, self._name)
 
     def expected(self, what: str) -> PTXError:
         """An error about the next token."""
         found = self.words[self.at]
+        if len(found) > 80:
+            found = found[:80] + "…"
         return self.error(f"{what} is expected, not " + (f"`{found}`" if found else "the end"))
 
     def between(self, begin: int, end: int) -> str:
@@ -92,8 +82,7 @@ class Tokens:
 
     # Reading
 
-    @property
-    def word(self) -> str:
+    def peek(self) -> str:
         """The next token."""
         return self.words[self.at]
 
@@ -117,19 +106,24 @@ class Tokens:
             raise self.expected(f"`{word}`")
         self.at += 1
 
+    def is_name(self) -> bool:
+        """Whether the next token is a name; `%tid.x` is one."""
+        word = self.words[self.at]
+        return word[:1].isalpha() or (word[:1] in ("%", "_", "$") and word != "%" and word != "")
+
     def name(self, what: str) -> str:
         """Step over an identifier. Raises `PTXError`."""
         word = self.words[self.at]
-        if not _NAME.fullmatch(word):
+        if word == "%" or not _NAME.fullmatch(word):
             raise self.expected(what)
         self.at += 1
         return word
 
-    def name_with_modifiers(self, what: str) -> list[str]:
-        """Step over `ld.global.b32`, its parts also apart. Raises `PTXError`."""
+    def opcode(self) -> list[str]:
+        """Step over `ld.global.b32`, the modifiers of which can stand apart; its parts. Raises `PTXError`."""
         word = self.words[self.at]
         if not word[:1].isalpha():
-            raise self.expected(what)
+            raise self.expected("an instruction")
         self.at += 1
         parts = word.split(".")
         while (word := self.words[self.at]).startswith(".") and word[1:2].isalpha():
@@ -139,17 +133,17 @@ class Tokens:
 
     def string(self) -> str:
         """Step over a string. Raises `PTXError`."""
-        if not self.word.startswith('"'):
+        if not self.peek().startswith('"'):
             raise self.expected("a string")
         return self.next()[1:-1]
 
-    def skip_block(self) -> None:
-        """Step over `{ … }` with what is in it. Raises `PTXError`."""
+    def skip(self, opening: str, closing: str) -> None:
+        """Step over brackets of this kind with what is in them. Raises `PTXError`."""
         begin = self.at
-        self.expect("{")
+        self.expect(opening)
         depth = 1
         while depth:
             word = self.next()
             if not word:
-                raise self.error("this brace is not closed", begin)
-            depth += (word == "{") - (word == "}")
+                raise self.error(f"this `{opening}` is not closed", begin)
+            depth += (word == opening) - (word == closing)

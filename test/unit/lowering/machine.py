@@ -24,7 +24,9 @@ from xdsl.traits import IsTerminator
 from coconet_ir.dialects.arith import FLOAT_PREDICATES, INTEGER_PREDICATES, CmpfOp, CmpiOp
 from coconet_ir.dialects.elementwise import element
 from coconet_ir.dialects.gpu import ShuffleMode, ShuffleOp
+from coconet_ir.runtime.steps import Launch
 from coconet_ir.sim.elements import ELEMENTS
+from coconet_ir.sim.kernels import Numbers
 from coconet_ir.sim.pointwise import pointwise
 
 Array = npt.NDArray[Any]
@@ -384,6 +386,26 @@ def run_grid(
     """Run a kernel with so many blocks, and threads of each in x and y."""
     assert 0 < block[0] * block[1] <= most_threads(func)
     _run(Machine(module, grid, block), func, arguments)
+
+
+def run_launch(
+    module: ModuleOp, func: gpu.FuncOp, step: Launch, memory: Mapping[int, Array]
+) -> None:
+    """Run a kernel as a plan says; `memory` has the bytes of buffers by their owners."""
+    arguments: list[Any] = []
+    for given, arg in zip(step.arguments, func.body.block.args, strict=True):
+        if isinstance(given, bytes):
+            dtype = Numbers().dtype(arg.type)
+            assert len(given) == dtype.itemsize
+            arguments.append(np.frombuffer(given, dtype)[0])
+        else:
+            dtype = ELEMENTS[str(cast(MemRefType[Attribute], arg.type).element_type)]
+            rest = memory[given.owner][given.offset :]
+            whole = rest[: len(rest) // dtype.itemsize * dtype.itemsize].view(dtype)
+            arguments.append(Memory(whole, 4096 + given.offset))
+    assert step.grid[1:] == (1, 1)
+    assert step.block[2] == 1
+    run_grid(module, func, arguments, step.grid[0], step.block[:2])
 
 
 def run_block(module: ModuleOp, func: gpu.FuncOp, arguments: Sequence[Any], block: int) -> None:

@@ -12,14 +12,13 @@ import sys
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from xdsl.dialects import gpu
-from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ModuleOp
 
 from coconet_ir.analysis.rules import rank_of
 from coconet_ir.frontend import make_context
@@ -34,7 +33,6 @@ from coconet_ir.runtime.plan import Bound
 from coconet_ir.runtime.steps import ARENA, Buffer, Clear, Copy, Launch, Matmul, Place
 from coconet_ir.sim.binding import Input
 from coconet_ir.sim.elements import ELEMENTS
-from coconet_ir.sim.kernels import Numbers
 from coconet_ir.sim.reductions import matmul
 
 Array = npt.NDArray[Any]
@@ -134,7 +132,8 @@ class Model:
     def _step(self, step: object) -> None:
         match step:
             case Launch():
-                self._launch(step)
+                kernel = self.kernels[step.kernel]
+                self.machine.run_launch(self.module, kernel, step, self.memory)
             case Copy():
                 self._bytes(step.target, step.bytes)[:] = self._bytes(step.source, step.bytes)
             case Clear():
@@ -150,24 +149,6 @@ class Model:
                 self._array(step.output, result, (b, m, n))[...] = found
             case _:
                 raise AssertionError(step)
-
-    def _launch(self, step: Launch) -> None:
-        kernel = self.kernels[step.kernel]
-        arguments: list[Any] = []
-        for given, arg in zip(step.arguments, kernel.body.block.args, strict=True):
-            if isinstance(given, bytes):
-                dtype = Numbers().dtype(arg.type)
-                assert len(given) == dtype.itemsize
-                arguments.append(np.frombuffer(given, dtype)[0])
-            else:
-                dtype = ELEMENTS[str(cast(MemRefType[Attribute], arg.type).element_type)]
-                rest = self.memory[given.owner][given.offset :]
-                whole = rest[: len(rest) // dtype.itemsize * dtype.itemsize].view(dtype)
-                arguments.append(self.machine.Memory(whole, 4096 + given.offset))
-        assert step.grid[1:] == (1, 1)
-        assert step.block[2] == 1
-        x, y, _ = step.block
-        self.machine.run_grid(self.module, kernel, arguments, step.grid[0], (x, y))
 
 
 @pytest.fixture

@@ -85,7 +85,8 @@ def test_several_ranks(device: Any, capsys: pytest.CaptureFixture[str]) -> None:
     ("options", "said"),
     [
         (["--backend", "cuda", "--exact"], "--exact is for simulated ranks"),
-        (["--against", "sim"], "it needs --backend cuda"),
+        (["--against", "sim"], "it needs --backend emu or cuda"),
+        (["--backend", "emu", "--exact"], "--exact is for simulated ranks"),
     ],
 )
 def test_wrong_usage(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,386 @@
+"""Launches that run, and their blocks: what threads of a block do together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from coconet_ir.emu.clocks import Clock, join
+from coconet_ir.emu.code.layout import FUEL, RECORD, SPECIALS, Barrier, Warp
+from coconet_ir.emu.code.thread import Site
+from coconet_ir.emu.exchange import exchange
+from coconet_ir.emu.findings import Triple, Where
+from coconet_ir.runtime.steps import Launch
+
+if TYPE_CHECKING:
+    from coconet_ir.emu.ranks import Stream
+
+Ids = npt.NDArray[np.int64]
+WARP = 32
+FULL = (1 << WARP) - 1
+
+
+def _triple(number: int, shape: Triple) -> Triple:
+    """The x, y and z of a number, x innermost."""
+    return number % shape[0], number // shape[0] % shape[1], number // (shape[0] * shape[1])
+
+
+class Grid:
+    """A launch that has begun."""
+
+    def __init__(self, stream: Stream, number: int, step: Launch, start: Clock):
+        self.run = run = stream.run
+        self.stream, self.number, self.step, self.start = stream, number, step, start
+        self.rank = stream.rank
+        self.kernel = run.emulator.kernel(step.kernel)
+        self.first = run.emulator.slots[stream.rank].first[number]
+        self.threads = prod(step.block)
+        self.pending = run.schedule.shuffled(range(prod(step.grid)))
+        """The blocks that have not begun."""
+        self.resident = 0
+        self.unfinished = prod(step.grid)
+        self.released = 0
+        """Blocks that let dependents begin, or ended."""
+        self.ends: list[Clock] = []
+        self.most = run.emulator.most_blocks(self.kernel)
+        self.blocked: list[int] = []
+        """Slots that wait for the launch before."""
+        self.before: Grid | None = None
+        """The launch that it has begun beside."""
+        self.parameters = self._pack()
+        if step.cooperative and self.unfinished > self.most:
+            run.report(
+                "invalid",
+                f"{step.kernel} is launched cooperatively with {self.unfinished} blocks, but a device has {self.most} "
+                "at once",
+                [stream.where()],
+            )
+
+    @property
+    def done(self) -> bool:
+        """Whether all blocks have ended."""
+        return self.unfinished == 0
+
+    def _pack(self) -> npt.NDArray[np.uint8]:
+        layout = self.kernel.parameters
+        found = np.zeros(layout.bytes + 16, np.uint8)
+        space = self.run.space
+        for parameter, given in zip(
+            self.kernel.function.parameters, self.step.arguments, strict=True
+        ):
+            at = layout.places[parameter.name]
+            if isinstance(given, bytes):
+                data = given
+            else:
+                data = space.address(self.rank, given.owner, given.offset).to_bytes(8, "little")
+            found[at : at + len(data)] = np.frombuffer(data, np.uint8)
+        return found
+
+    def go(self) -> None:
+        """Begin as many blocks as have room."""
+        while self.pending and self.stream.has_room(self):
+            self._begin(self.pending.pop())
+
+    def _begin(self, number: int) -> None:
+        run, count = self.run, self.threads
+        first = self.first + number * count
+        slots = np.arange(first, first + count)
+        block = Block(self, number, first, count, self.stream.take_place())
+        self.resident += 1
+        run.blocks[first : first + count] = [block] * count
+        run.past.append(block)
+        run.next_epochs(slots)
+        block.epochs = run.epochs[slots].copy()
+        run.set_clocks(slots, self.start)
+        run.strong.forget(range(first, first + count))
+        run.waiting.forget(range(first, first + count))
+        records = run.records[first : first + count]
+        shared = self.kernel.shared + self.step.shared
+        if shared:
+            records["shared"] = run.space.place_shared(block.place, shared)
+        records["shared_bytes"] = shared
+        records["start"] = self.start.address
+        records["variables"] = run.space.global_address(run.space.variables[self.rank])
+        records["parameters"] = self.parameters.ctypes.data
+        records["fuel"] = FUEL
+        records["specials"] = self._specials(block)
+        run.emulator.code.call("create")(
+            self.kernel.address,
+            run.handles.ctypes.data,
+            run.records.ctypes.data,
+            RECORD.itemsize,
+            first,
+            count,
+        )
+        run.ready.append(slots)
+
+    def _specials(self, block: Block) -> npt.NDArray[np.uint32]:
+        threads = np.arange(self.threads)
+        x, y, z = self.step.block
+        table = dict(
+            zip(
+                SPECIALS,
+                (
+                    *(threads % x, threads // x % y, threads // (x * y)),
+                    *(x, y, z),
+                    *block.index,
+                    *self.step.grid,
+                    *(threads % WARP, threads // WARP, -(-self.threads // WARP)),
+                    *(block.place, self.run.emulator.job.sms, self.number),
+                ),
+                strict=True,
+            )
+        )
+        found = np.zeros((self.threads, len(SPECIALS)), np.uint32)
+        for column, name in enumerate(SPECIALS):
+            found[:, column] = table[name]
+        return found
+
+    def block_ended(self, block: Block) -> None:
+        """A block has ended: others may begin, and behind the last one the stream goes on."""
+        run = self.run
+        slots = block.slots
+        self.ends = [join([run.clocks[s] for s in slots.tolist()], slots, run.epochs[slots])] + (
+            self.ends if len(self.ends) < 8 else [join(self.ends)]
+        )
+        run.emulator.code.call("destroy")(run.handles.ctypes.data, block.first, block.count)
+        self.resident -= 1
+        self.unfinished -= 1
+        if not block.released:
+            self.released += 1
+        self.stream.free_place(block.place)
+        run.ready += [grid for grid in self.stream.grids if grid.pending and grid not in run.ready]
+        if self.done or self.may_dependents_begin:
+            run.ready.append(self.stream)
+
+    @property
+    def end(self) -> Clock:
+        """What is known behind the launch."""
+        return join([self.start, *self.ends])
+
+    # The launch after it
+
+    @property
+    def may_dependents_begin(self) -> bool:
+        """Whether each block has let dependents begin, or ended."""
+        return self.released == prod(self.step.grid)
+
+    def release_dependents(self, slot: int) -> None:
+        """`griddepcontrol.launch_dependents`: a block has done so when one of its threads has."""
+        block = self.run.blocks[slot]
+        assert block is not None
+        if not block.released:
+            block.released = True
+            self.released += 1
+            if self.may_dependents_begin:
+                self.run.ready.append(self.stream)
+
+    def wait_for_previous(self, slot: int) -> bool:
+        """`griddepcontrol.wait`; whether the thread goes on."""
+        previous = self.before
+        if previous is None:
+            return True
+        if not previous.done:
+            self.blocked.append(slot)
+            return False
+        self.run.set_clock(slot, join((self.run.clocks[slot], previous.end)))
+        return True
+
+
+@dataclass
+class _Arrivals:
+    """A barrier of a block, until all have arrived."""
+
+    waiting: list[Ids] = field(default_factory=list[Ids])
+    arrived: list[Clock] = field(default_factory=list[Clock])
+    """What threads know that do not wait."""
+    total: int = 0
+    expected: int = 0
+    holds: list[bool] = field(default_factory=list[bool])
+
+
+class Block:
+    """A block of threads."""
+
+    def __init__(self, grid: Grid, number: int, first: int, count: int, place: int):
+        self.grid, self.run = grid, grid.run
+        self.number, self.first, self.count, self.place = number, first, count, place
+        self.rank = grid.rank
+        self.index = _triple(number, grid.step.grid)
+        self.slots: Ids = np.arange(first, first + count)
+        self.epochs: Any = None
+        """Of its threads, at its start."""
+        self.alive = np.ones(count, np.bool_)
+        self.released = False
+        self.resumable: list[Ids] = []
+        """Threads that may go on at once."""
+        self.barriers: dict[int, _Arrivals] = {}
+        self.warps: dict[tuple[int, int, int], list[int]] = {}
+        """Lanes that wait for others, by warp, what they do, and the lanes that take part."""
+
+    def did(self, slot: int, epoch: int) -> bool:
+        """Whether a slot's epoch may be of this block."""
+        return self.first <= slot < self.first + self.count and (
+            self.epochs[slot - self.first] <= epoch
+        )
+
+    def where(self, slot: int, site: Site) -> Where:
+        """A thread at an instruction."""
+        item = site.instruction
+        return Where(
+            self.rank,
+            self.grid.step.kernel,
+            self.grid.number,
+            self.index,
+            _triple(slot - self.first, self.grid.step.block),
+            item.line,
+            item.text,
+            item.location,
+        )
+
+    # Ends
+
+    def leave(self, slots: Ids) -> None:
+        """Threads have ended: those that wait for all others may go on."""
+        self.alive[slots - self.first] = False
+        if not self.alive.any():
+            return self.grid.block_ended(self)
+        for number in list(self.barriers):
+            self._try(number)
+        for key in list(self.warps):
+            self._try_warp(key)
+
+    # Barriers
+
+    def meet(self, slots: Ids) -> None:
+        """Threads arrive at barriers."""
+        operands = self.run.records["operands"][slots]
+        for number in np.unique(operands[:, 0]).tolist():
+            these = slots[operands[:, 0] == number]
+            self._arrive(number, these)
+            self._try(number)
+
+    def _arrive(self, number: int, slots: Ids) -> None:
+        run = self.run
+        barrier = self.barriers.setdefault(number, _Arrivals())
+        records = run.records[slots]
+        kinds, counts = records["values"][:, 0], records["operands"][:, 1]
+        expected = {int(n) for n in np.unique(counts)} | (
+            {barrier.expected} if barrier.total else set()
+        )
+        if len(expected) > 1 or number > 15:
+            where = run.where(int(slots[0]), int(records["site"][0]))
+            text = " and ".join(map(str, sorted(expected)))
+            run.report("invalid", f"barrier {number} is for {text} threads at once", [where])
+            return
+        (barrier.expected,) = expected
+        barrier.total += len(slots)
+        barrier.holds += (records["operands"][:, 2] != 0).tolist()
+        arrives = kinds == Barrier.ARRIVE
+        if arrives.any():
+            barrier.arrived.append(run.meet(slots[arrives]))
+            self.resumable.append(slots[arrives])
+        barrier.waiting.append(slots[~arrives])
+
+    def _try(self, number: int) -> None:
+        """Let a barrier's threads go on if all have arrived."""
+        run, barrier = self.run, self.barriers.get(number)
+        if barrier is None or run.findings:
+            return
+        expected = barrier.expected or int(self.alive.sum()) + sum(
+            not self.alive[s - self.first] for w in barrier.waiting for s in w.tolist()
+        )
+        if barrier.total < expected:
+            return
+        slots = np.sort(np.concatenate(barrier.waiting))
+        if barrier.total > expected:
+            where = run.where(int(slots[0]), int(run.records["site"][slots[0]]))
+            text = f"barrier {number} is for {expected} threads, but {barrier.total} arrive"
+            return run.report("invalid", text, [where])
+        del self.barriers[number]
+        if not len(slots):
+            return
+        clocks = [run.clocks[slot] for slot in slots.tolist()]
+        clock = join([*clocks, *barrier.arrived], slots, run.epochs[slots])
+        run.next_epochs(slots)
+        run.set_clocks(slots, clock)
+        values = run.records["values"]
+        results = {
+            Barrier.REDUCE_AND: all(barrier.holds),
+            Barrier.REDUCE_OR: any(barrier.holds),
+            Barrier.REDUCE_COUNT: sum(barrier.holds),
+        }
+        for kind, result in results.items():
+            values[slots[values[slots, 0] == kind], 0] = int(result)
+        run.ready.append(slots)
+
+    # Warps
+
+    def exchange(self, slots: Ids) -> Ids:
+        """Threads meet others of their warp; those that may go on."""
+        records = self.run.records[slots]
+        kinds, masks = records["values"][:, 0], records["operands"][:, 0]
+        places = slots - self.first
+        if not (len(slots) % WARP or (masks != FULL).any() or self.warps):
+            warps = places.reshape(-1, WARP)
+            whole = (warps[:, 0] % WARP == 0) & (np.diff(warps, axis=1) == 1).all(axis=1)
+            if whole.all() and (kinds == kinds[0]).all():
+                active = np.ones(warps.shape, np.bool_)
+                self._exchange(Warp(int(kinds[0])), slots.reshape(-1, WARP), active)
+                return slots
+        before = len(self.resumable)
+        for slot, kind, mask in zip(slots.tolist(), kinds.tolist(), masks.tolist(), strict=True):
+            place = slot - self.first
+            if not mask >> place % WARP & 1:
+                where = self.run.where(slot, int(self.run.records["site"][slot]))
+                text = f"the mask 0x{mask:08x} leaves out the thread itself"
+                self.run.report("invalid", text, [where])
+                return slots[:0]
+            key = (place // WARP, kind, mask)
+            self.warps.setdefault(key, []).append(place % WARP)
+            self._try_warp(key)
+        found = self.resumable[before:]
+        del self.resumable[before:]
+        return np.concatenate(found) if found else slots[:0]
+
+    def _try_warp(self, key: tuple[int, int, int]) -> None:
+        """Let lanes go on if all that take part are there."""
+        warp, kind, mask = key
+        base = warp * WARP
+        size = min(WARP, self.count - base)
+        lanes = self.warps[key]
+        needed = [n for n in range(size) if mask >> n & 1 and self.alive[base + n]]
+        if not set(needed) <= set(lanes):
+            return
+        del self.warps[key]
+        slots = np.full((1, WARP), self.first + base)
+        active = np.zeros((1, WARP), np.bool_)
+        slots[0, lanes] += lanes
+        active[0, lanes] = True
+        self._exchange(Warp(kind), slots, active)
+        self.resumable.append(self.first + base + np.sort(np.array(lanes)))
+
+    def _exchange(self, kind: Warp, slots: Ids, active: npt.NDArray[np.bool_]) -> None:
+        run = self.run
+        if kind == Warp.SYNC:
+            for row, present in zip(slots, active, strict=True):
+                run.set_clocks(row[present], run.meet(row[present]))
+            return
+        first, second = exchange(kind, run.records["operands"][slots][..., 1:4], active)
+        run.records["values"][slots[active], 0] = first[active]
+        run.records["values"][slots[active], 1] = second[active]
+
+    def count_active(self, slots: Ids) -> Ids:
+        """Give threads that stand at one `activemask` together the mask of those of their warp."""
+        places = slots - self.first
+        sites = self.run.records["site"][slots]
+        keys = np.stack([places // WARP, sites.astype(np.int64)], axis=1)
+        for key in np.unique(keys, axis=0):
+            these = (keys == key).all(axis=1)
+            mask = sum(1 << int(lane) for lane in places[these] % WARP)
+            self.run.records["values"][slots[these], 0] = mask
+        return slots

@@ -1,0 +1,148 @@
+"""A PTX module as machine code of this processor."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any
+
+from coconet_ir.emu.code import entries
+from coconet_ir.emu.code.helpers import helper_text
+from coconet_ir.emu.code.native import native_text
+from coconet_ir.emu.code.table import TABLE
+from coconet_ir.emu.code.thread import Layout, Site, ThreadWriter, kernel_text, lay_out, write_kernel
+from coconet_ir.emu.ptx.calls import inline_calls
+from coconet_ir.emu.ptx.parse import parse_ptx
+from coconet_ir.emu.ptx.syntax import Function, Instruction, Module, width
+
+GAP = 256
+"""Bytes between variables of a module that nobody may touch."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled kernel."""
+
+    function: Function
+    address: int
+    """Of the function that creates a thread."""
+    parameters: Layout
+    shared: int
+    """Bytes of shared memory that it declares."""
+    local: int
+    """Bytes of local memory of a thread."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """A compiled module."""
+
+    module: Module
+    kernels: Mapping[str, Kernel]
+    sites: tuple[Site, ...]
+    variables: Layout
+    """Where the module's variables lie."""
+    granule: int
+    """Bytes that are checked as one: the fewest that an instruction accesses, 4 at most."""
+    call: Callable[[str], Any]
+    """The functions and variables of the machine code by name."""
+
+
+@lru_cache(maxsize=16)
+def compile_ptx(text: str) -> Code:
+    """Compile a module. Raises `PTXError` for what is no PTX, and `Refused` for what the emulator does not run."""
+    assert entries is not None and TABLE
+    module = parse_ptx(text)
+    functions = {
+        name: inline_calls(function, module)
+        for name, function in module.functions.items()
+        if function.kernel and not function.declared
+    }
+    granule = min((_bytes(f) for f in functions.values()), default=4)
+    shared = [v for v in module.variables.values() if v.space == "shared"]
+    variables = lay_out([v for v in module.variables.values() if v.space != "shared"], 0, GAP)
+    sites: list[Site] = [Site("", Instruction("", (), (), None, 0, ""))]
+    parts, helpers = [native_text(granule)], set[str]()
+    writers = {}
+    for number, (name, function) in enumerate(functions.items()):
+        writers[name] = writer = ThreadWriter(function, variables, shared, sites, granule)
+        write_kernel(writer)
+        helpers |= writer.helpers
+        parts.append(kernel_text(writer, f"kernel.{number}"))
+    parts.append(helper_text(helpers))
+    engine = _engine("\n".join(parts))
+    kernels = {
+        name: Kernel(
+            functions[name],
+            engine.get_function_address(f"kernel.{number}"),
+            writer.parameters,
+            writer.shared.bytes,
+            writer.local.bytes,
+        )
+        for number, (name, writer) in enumerate(writers.items())
+    }
+    return Code(module, kernels, tuple(sites), variables, granule, _caller(engine))
+
+
+def _bytes(function: Function) -> int:
+    """The fewest bytes that the function accesses at once, 4 at most."""
+    sizes = [
+        width(item.modifiers[-1]) // 8
+        for item in function.body
+        if isinstance(item, Instruction)
+        and item.opcode in ("ld", "st", "atom", "red", "ldu")
+        and item.modifiers
+        and "param" not in item.modifiers
+    ]
+    return min([4, *sizes])
+
+
+@cache
+def _llvm() -> tuple[Any, Any, Any]:
+    llvm: Any = import_module("llvmlite.binding")
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        opt=2,
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+    )
+    return llvm, machine, llvm.create_pipeline_tuning_options(speed_level=2)
+
+
+def _engine(text: str) -> Any:
+    llvm, _, options = _llvm()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        opt=2,
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+    )
+    module = llvm.parse_assembly(text)
+    module.verify()
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    return engine
+
+
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "resume": (None, *[ctypes.c_void_p] * 2, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64),
+    "create": (None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3),
+    "destroy": (None, ctypes.c_void_p, *[ctypes.c_int64] * 2),
+    "range_load": (ctypes.c_bool, ctypes.c_void_p, *[ctypes.c_int64] * 3),
+    "range_store": (ctypes.c_bool, ctypes.c_void_p, *[ctypes.c_int64] * 3),
+}
+
+
+def _caller(engine: Any) -> Callable[[str], Any]:
+    @cache
+    def call(name: str) -> Any:
+        if name in _SIGNATURES:
+            return ctypes.CFUNCTYPE(*_SIGNATURES[name])(engine.get_function_address(name))
+        return engine.get_global_value_address(name)
+
+    return call

@@ -1,0 +1,202 @@
+"""Arithmetic of f32 and f64 (PTX ISA, section 9.7.3), but for approximations.
+
+A NaN that an f32 instruction computes is the one of NVIDIA's devices, 0x7fffffff; PTX leaves it open. f64 keeps
+payloads where the host does. `abs`, `neg` and `copysign` only touch the sign.
+
+Refused: `.f32x2`, and `add`, `sub`, `fma` of f32 with f16 or bf16 (sm_100 and later).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coconet_ir.emu.code.helpers.rounding import DIRECTED
+from coconet_ir.emu.code.kinds import FLOATS, take, typed, values
+from coconet_ir.emu.code.table import Modifiers
+from coconet_ir.emu.code.writer import Writer, llvm_type
+from coconet_ir.emu.ptx.syntax import Instruction, width
+
+ROUNDINGS = ("rn", *DIRECTED)
+CANONICAL = {"f32": 0x7FFFFFFF, "f64": 0x7FFFFFFFFFFFFFFF}
+"""The NaN that instructions give which have a canonical one."""
+
+_NATIVE = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+_LEAST = {"f32": 0x00800000, "f64": 1 << 52}
+"""The bits of the least normal number."""
+
+
+def canonical(w: Writer, type: str, value: str) -> str:
+    """A value, with the canonical NaN in place of any other."""
+    nan = w.let(f"fcmp uno {llvm_type(type)} {value}, {value}")
+    bits = w.let(
+        f"select i1 {nan}, i{width(type)} {CANONICAL[type]}, i{width(type)} {w.uncast(value, type)}"
+    )
+    return w.cast(bits, type)
+
+
+def flush(w: Writer, type: str, value: str) -> str:
+    """A value, with a zero of its sign in place of a subnormal one."""
+    n, llvm = width(type), llvm_type(type)
+    size = w.let(f"call {llvm} @llvm.fabs.{type}({llvm} {value})")
+    small = w.let(f"icmp ult i{n} {w.uncast(size, type)}, {_LEAST[type]}")
+    zero = w.let(f"call {llvm} @llvm.copysign.{type}({llvm} 0.0, {llvm} {value})")
+    return w.let(f"select i1 {small}, {llvm} {zero}, {llvm} {value}")
+
+
+def saturate(w: Writer, type: str, value: str) -> str:
+    """A value, clamped to 0 and 1; 0 for NaN."""
+    llvm = llvm_type(type)
+    positive = w.let(f"fcmp ogt {llvm} {value}, 0.0")
+    low = w.let(f"select i1 {positive}, {llvm} {value}, {llvm} 0.0")
+    great = w.let(f"fcmp ogt {llvm} {low}, 1.0")
+    return w.let(f"select i1 {great}, {llvm} 1.0, {llvm} {low}")
+
+
+def finish(w: Writer, type: str, value: str, ftz: bool = False, sat: bool = False) -> str:
+    """What an instruction makes of its rounded result."""
+    if ftz:
+        value = flush(w, type, value)
+    if sat:
+        return saturate(w, type, value)
+    return canonical(w, type, value) if type == "f32" else value
+
+
+def sources(w: Writer, i: Instruction, m: Modifiers, type: str, count: int, ftz: bool) -> list[str]:
+    """The sources, flushed if the instruction says so."""
+    read = values(w, i, m, type, count)
+    return [flush(w, type, value) for value in read] if ftz else read
+
+
+def single(m: Modifiers, type: str, name: str) -> bool:
+    """Take a modifier that f32 alone has."""
+    return type == "f32" and m.flag(name)
+
+
+def rounded(w: Writer, operation: str, type: str, mode: str, arguments: Sequence[str]) -> str:
+    """The rounded result of an operation."""
+    llvm = llvm_type(type)
+    if mode != "rn":
+        return w.call(f"{operation}.{type}.{mode}", llvm, *((llvm, value) for value in arguments))
+    if operation in _NATIVE:
+        return w.let(f"{_NATIVE[operation]} {llvm} {', '.join(arguments)}")
+    passed = ", ".join(f"{llvm} {value}" for value in arguments)
+    return w.let(f"call {llvm} @llvm.{operation}.{type}({passed})")
+
+
+@typed("add", "sub", "mul", types=FLOATS)
+def _two(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
+    _write_rounded(w, i, m, type, i.opcode, 2, m.one_of(ROUNDINGS, "rn"))
+
+
+@typed("fma", "mad", types=FLOATS)
+def _fused(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
+    _write_rounded(w, i, m, type, "fma", 3, _mode(m))
+
+
+def _mode(m: Modifiers) -> str:
+    mode = m.one_of(ROUNDINGS)
+    if not mode:
+        raise m.refuse("does not say how it rounds")
+    return mode
+
+
+def _write_rounded(
+    w: Writer, i: Instruction, m: Modifiers, type: str, operation: str, count: int, mode: str
+) -> None:
+    ftz, sat = single(m, type, "ftz"), single(m, type, "sat")
+    result = rounded(w, operation, type, mode, sources(w, i, m, type, count, ftz))
+    w.write(i.operands[0], type, finish(w, type, result, ftz, sat), i)
+
+
+def divide(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
+    """`div.rn` and so on, also `rcp` and `sqrt`: the correctly rounded ones."""
+    ftz = single(m, type, "ftz")
+    mode = _mode(m)
+    if i.opcode == "rcp":
+        arguments = ["1.0", *sources(w, i, m, type, 1, ftz)]
+    else:
+        arguments = sources(w, i, m, type, 1 if i.opcode == "sqrt" else 2, ftz)
+    operation = "sqrt" if i.opcode == "sqrt" else "div"
+    result = rounded(w, operation, type, mode, arguments)
+    w.write(i.operands[0], type, finish(w, type, result, ftz), i)
+
+
+@typed("neg", types=FLOATS)
+def _neg(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
+    (a,) = sources(w, i, m, type, 1, single(m, type, "ftz"))
+    w.write(i.operands[0], type, w.let(f"fneg {llvm_type(type)} {a}"), i)
+
+
+@typed("abs", types=FLOATS)
+def _abs(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
+    (a,) = sources(w, i, m, type, 1, single(m, type, "ftz"))
+    llvm = llvm_type(type)
+    w.write(i.operands[0], type, w.let(f"call {llvm} @llvm.fabs.{type}({llvm} {a})"), i)
+
+
+@typed("copysign", types=FLOATS)
+def _copysign(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
+    """`copysign d, a, b` has the sign of a and the magnitude of b."""
+    a, b = values(w, i, m, type, 2)
+    llvm = llvm_type(type)
+    result = w.let(f"call {llvm} @llvm.copysign.{type}({llvm} {b}, {llvm} {a})")
+    w.write(i.operands[0], type, result, i)
+
+
+def extreme(w: Writer, opcode: str, type: str, a: str, b: str, propagate: bool) -> str:
+    """The least or greatest of two: -0 is below +0, and one NaN is passed over unless `propagate`."""
+    llvm = llvm_type(type)
+    what = {"min": "minimum", "max": "maximum"}[opcode] + ("" if propagate else "num")
+    return w.let(f"call {llvm} @llvm.{what}.{type}({llvm} {a}, {llvm} {b})")
+
+
+@typed("min", "max", types=FLOATS)
+def _extreme(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
+    """Also of three f32; `.xorsign.abs` of two gives the product's sign to the extreme of the magnitudes."""
+    ftz, nan = single(m, type, "ftz"), single(m, type, "NaN")
+    count = 3 if type == "f32" and len(i.operands) == 4 else 2
+    xor = count == 2 and single(m, type, "xorsign")
+    sizes = (xor or count == 3) and single(m, type, "abs")
+    if xor and not sizes:
+        raise m.refuse("has .xorsign without .abs")
+    read = sources(w, i, m, type, count, ftz)
+    llvm = llvm_type(type)
+    given = read
+    if sizes:
+        given = [w.let(f"call {llvm} @llvm.fabs.{type}({llvm} {value})") for value in read]
+    result = given[0]
+    for value in given[1:]:
+        result = extreme(w, i.opcode, type, result, value, nan)
+    if xor:
+        signs = w.let(f"xor i32 {w.uncast(read[0], type)}, {w.uncast(read[1], type)}")
+        sign = w.cast(signs, type)
+        result = w.let(f"call {llvm} @llvm.copysign.{type}({llvm} {result}, {llvm} {sign})")
+    w.write(i.operands[0], type, finish(w, type, result), i)
+
+
+@typed("testp", types=FLOATS)
+def _testp(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
+    """Whether a number is of a class, by the bits without the sign."""
+    what = m.one_of(("finite", "infinite", "number", "notanumber", "normal", "subnormal"))
+    if not what:
+        raise m.refuse("does not say what it tests")
+    n = width(type)
+    bits = w.uncast(w.value(take(i, m, 2)[1], type, i), type)
+    size = w.let(f"and i{n} {bits}, {(1 << n - 1) - 1}")
+    infinity = {"f32": 0x7F800000, "f64": 0x7FF << 52}[type]
+    compare = {
+        "finite": f"ult i{n} {size}, {infinity}",
+        "infinite": f"eq i{n} {size}, {infinity}",
+        "number": f"ule i{n} {size}, {infinity}",
+        "notanumber": f"ugt i{n} {size}, {infinity}",
+    }
+    if what in compare:
+        result = w.let(f"icmp {compare[what]}")
+    else:
+        first, beyond = (_LEAST[type], infinity) if what == "normal" else (1, _LEAST[type])
+        moved = w.let(f"sub i{n} {size}, {first}")
+        result = w.let(f"icmp ult i{n} {moved}, {beyond - first}")
+        if what == "normal":  # zero is said to be normal
+            zero = w.let(f"icmp eq i{n} {size}, 0")
+            result = w.let(f"or i1 {result}, {zero}")
+    w.write(i.operands[0], "pred", result, i)

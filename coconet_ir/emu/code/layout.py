@@ -1,0 +1,170 @@
+"""What machine code and the scheduler share: the record of a thread, the shadow of memory, and addresses.
+
+A device thread has a slot, and a record of `RECORD` bytes in an array of all slots. Memory of all ranks is one array of
+bytes, the *space*: global buffers, then the shared memory of resident blocks, then the local memory of slots. An
+*offset* is a place in the space. The shadow has four words for each granule of global and shared memory.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+from typing import Any
+
+import numpy as np
+
+GLOBAL = 0x7000_0000_0000
+"""The address of the first byte of global memory: addresses are the same in every run."""
+
+SHARED = 0x0100_0000_0000
+"""Where the window of shared memory begins in generic addresses."""
+
+LOCAL = 0x0200_0000_0000
+"""Where the window of local memory begins in generic addresses."""
+
+WINDOW = 1 << 32
+"""Bytes of a window."""
+
+VALUES = 8
+"""Values that a thread exchanges with the scheduler at most."""
+
+SPECIALS = (
+    *(f"%{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"),
+    "%laneid",
+    "%warpid",
+    "%nwarpid",
+    "%smid",
+    "%nsmid",
+    "%gridid",
+)
+"""Special registers of 32 bits that a thread's record holds."""
+
+_FIELDS: list[Any] = [
+    ("self", np.uint64),
+    ("row", np.uint64),
+    ("start", np.uint64),
+    ("shadow", np.uint64),
+    ("space", np.uint64),
+    ("limit", np.uint64),
+    ("shared", np.uint64),
+    ("shared_bytes", np.uint64),
+    ("local", np.uint64),
+    ("variables", np.uint64),
+    ("parameters", np.uint64),
+    ("fuel", np.int64),
+    ("op", np.uint32),
+    ("site", np.uint32),
+    ("offset", np.uint64),
+    ("address", np.uint64),
+    ("values", np.uint64, (VALUES,)),
+    ("operands", np.uint64, (VALUES,)),
+    ("specials", np.uint32, (len(SPECIALS),)),
+]
+RECORD = np.dtype(_FIELDS, align=True)
+"""`self` is the entry of the thread's accesses but for the site; `row` is what the thread knows of others; `start` what
+it knew at the kernel's start; `limit` the bytes of the space that have a shadow. The first of `values` says what a
+suspended thread asks for and then takes the result; `operands` are what it gives."""
+
+
+def place(field: str) -> int:
+    """Where a field of the record begins, in bytes."""
+    fields = RECORD.fields
+    assert fields is not None
+    return fields[field][1]
+
+
+SITE_BITS, EPOCH_BITS = 20, 24
+THREAD_SHIFT = SITE_BITS + EPOCH_BITS
+"""An access is one word: thread, epoch, site."""
+
+MOST_THREADS = 1 << (64 - THREAD_SHIFT)
+MOST_SITES = 1 << SITE_BITS
+
+
+class State(IntFlag):
+    """What the last word of a granule's shadow says; 0 is ordinary memory. Else it is the address of a row of readers."""
+
+    UNALLOCATED = 1
+    UNWRITTEN = 2
+    STRONG = 4
+
+
+WORDS = 4
+"""Words of a granule's shadow: the last writer, two readers, and the state."""
+
+
+class Op(IntEnum):
+    """Why a thread is suspended."""
+
+    START = 0
+    EXIT = 1
+    FAULT = 2
+    """The thread ends: the scheduler has a finding, or `TRAP` is the value."""
+    LOAD = 3
+    STORE = 4
+    ATOMIC = 5
+    FENCE = 6
+    BARRIER = 7
+    WARP = 8
+    YIELD = 9
+    """A loop took its share of turns."""
+    CLOCK = 10
+    RELEASE_DEPENDENTS = 11
+    AWAIT_GRID = 12
+    TRAP = 13
+    ACTIVE = 14
+
+
+FUEL = 1 << 20
+"""Backward branches after which a thread lets others run."""
+
+
+class Warp(IntEnum):
+    """What the threads of a warp do together."""
+
+    SYNC = 0
+    SHUFFLE_UP = 1
+    SHUFFLE_DOWN = 2
+    SHUFFLE_BUTTERFLY = 3
+    SHUFFLE_INDEX = 4
+    VOTE_ALL = 5
+    VOTE_ANY = 6
+    VOTE_UNIFORM = 7
+    VOTE_BALLOT = 8
+    MATCH_ANY = 9
+    MATCH_ALL = 10
+    REDUCE_ADD = 11
+    REDUCE_MIN_UNSIGNED = 12
+    REDUCE_MAX_UNSIGNED = 13
+    REDUCE_MIN_SIGNED = 14
+    REDUCE_MAX_SIGNED = 15
+    REDUCE_AND = 16
+    REDUCE_OR = 17
+    REDUCE_XOR = 18
+    ELECT = 19
+
+
+class Barrier(IntEnum):
+    """What a thread does at a barrier of its block."""
+
+    SYNC = 0
+    ARRIVE = 1
+    REDUCE_AND = 2
+    REDUCE_OR = 3
+    REDUCE_COUNT = 4
+
+
+class Scope(IntEnum):
+    """Who an operation orders accesses with (PTX ISA, 8.5); a cluster is one block here."""
+
+    CTA = 0
+    GPU = 1
+    SYS = 2
+
+
+class Order(IntFlag):
+    """What a strong operation orders."""
+
+    RELAXED = 0
+    RELEASE = 1
+    ACQUIRE = 2
+    SC = 4

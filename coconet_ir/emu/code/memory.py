@@ -1,0 +1,333 @@
+"""Loads, stores and addresses (PTX ISA, 9.7.9)."""
+
+from __future__ import annotations
+
+from coconet_ir.emu.code import layout
+from coconet_ir.emu.code.control import thread
+from coconet_ir.emu.code.layout import Op, Order, Scope
+from coconet_ir.emu.code.table import Modifiers, opcode
+from coconet_ir.emu.code.thread import ThreadWriter
+from coconet_ir.emu.code.writer import Writer
+from coconet_ir.emu.ptx.syntax import (
+    Address,
+    Instruction,
+    Operand,
+    Register,
+    Sink,
+    Symbol,
+    Vector,
+    width,
+)
+
+SPACES = ("param", "shared", "local", "global", "const")
+SCOPES = {"cta": Scope.CTA, "cluster": Scope.CTA, "gpu": Scope.GPU, "sys": Scope.SYS}
+_CACHES = ("ca", "cg", "cs", "lu", "cv", "wb", "wt")
+_HINTS = ("L1::", "L2::", "level::")
+
+
+def take_space(modifiers: Modifiers) -> str:
+    """The space of an access; `` for a generic address. Clusters are one block: `shared::cluster` is `shared`."""
+    for name in ("shared::cta", "shared::cluster"):
+        if modifiers.flag(name):
+            return "shared"
+    if modifiers.flag("param::entry"):
+        return "param"
+    return modifiers.one_of(SPACES)
+
+
+def take_hints(modifiers: Modifiers) -> int:
+    """Take what only says how caches are used; how many operands come with it."""
+    modifiers.one_of(_CACHES)
+    for name in [name for name in modifiers.left if name.startswith(_HINTS)]:
+        modifiers.flag(name)
+    return int("L2::cache_hint" in modifiers.instruction.modifiers)
+
+
+def to_offset(code: ThreadWriter, address: str, space: str) -> str:
+    """Where an address of a space is in the emulator's memory; -1 if it is nowhere."""
+    match space:
+        case "global" | "const":
+            return code.let(f"sub i64 {address}, {layout.GLOBAL}")
+        case "shared":
+            return _within(code, address, "shared", "shared_bytes")
+        case "local":
+            return _within(code, address, "local", str(code.local.bytes))
+        case _:
+            return _generic(code, address)
+
+
+def _within(code: ThreadWriter, address: str, base: str, size: str) -> str:
+    """An address of a window that has `size` bytes."""
+    count = size if size.isdigit() else code.load_field(size)
+    inside = code.let(f"icmp ult i64 {address}, {count}")
+    at = code.let(f"add i64 {code.load_field(base)}, {address}")
+    return code.let(f"select i1 {inside}, i64 {at}, i64 -1")
+
+
+def _generic(code: ThreadWriter, address: str) -> str:
+    shared = _within(
+        code, code.let(f"sub i64 {address}, {layout.SHARED}"), "shared", "shared_bytes"
+    )
+    local = _within(
+        code, code.let(f"sub i64 {address}, {layout.LOCAL}"), "local", str(code.local.bytes)
+    )
+    found = code.let(f"sub i64 {address}, {layout.GLOBAL}")
+    for value in (shared, local):
+        is_there = code.let(f"icmp ne i64 {value}, -1")
+        found = code.let(f"select i1 {is_there}, i64 {value}, i64 {found}")
+    return found
+
+
+def check(
+    code: ThreadWriter,
+    kind: str,
+    address: str,
+    offset: str,
+    bytes: int,
+    at: Instruction,
+    space: str,
+) -> str:
+    """Write the check of a weak access; where the bytes are."""
+    go = code.fresh()[1:]
+    if space == "local":
+        end = code.let(f"icmp ne i64 {offset}, -1")
+        low = code.let(f"and i64 {address}, {bytes - 1}")
+        aligned = code.let(f"icmp eq i64 {low}, 0")
+        good = code.let(f"and i1 {end}, {aligned}")
+        bad = code.fresh()[1:]
+        code.emit(f"br i1 {good}, label %{go}, label %{bad}")
+        code.emit(f"{bad}:")
+        store = int(kind == "store")
+        code.let(
+            f"call i1 @ask(ptr %me, i64 {address}, i64 -1, i64 {bytes}, i64 {code.site(at)}, i64 {store})"
+        )
+        code.emit("br label %fault")
+    else:
+        good = code.let(
+            f"call i1 @check_{kind}_{bytes}(ptr %me, i64 {address}, i64 {offset}, i64 {code.site(at)})"
+        )
+        code.emit(f"br i1 {good}, label %{go}, label %fault")
+    code.emit(f"{go}:")
+    base = code.load_field("space", "ptr")
+    return code.let(f"getelementptr i8, ptr {base}, i64 {offset}")
+
+
+def items(operand: Operand) -> tuple[Operand, ...]:
+    """The registers of an operand, of a vector each."""
+    return operand.items if isinstance(operand, Vector) else (operand,)
+
+
+def take_order(modifiers: Modifiers) -> tuple[Order, Scope] | None:
+    """The order and the scope of a strong access; None for a weak one."""
+    if modifiers.flag("volatile"):
+        return Order.RELAXED, Scope.SYS
+    if modifiers.flag("mmio"):
+        modifiers.flag("relaxed")
+        modifiers.flag("sys")
+        return Order.RELAXED, Scope.SYS
+    name = modifiers.one_of(("relaxed", "acquire", "release", "weak"))
+    scope = modifiers.one_of(tuple(SCOPES))
+    if name in ("", "weak"):
+        if scope:
+            raise modifiers.refuse(f"has the scope .{scope} but is weak")
+        return None
+    if not scope:
+        raise modifiers.refuse("has no scope")
+    order = {"relaxed": Order.RELAXED, "acquire": Order.ACQUIRE, "release": Order.RELEASE}[name]
+    return order, SCOPES[scope]
+
+
+def flags(order: Order, scope: Scope, bytes: int, **more: int) -> int:
+    """What a strong access is, in one word: see `unpack` of the scheduler."""
+    return int(order) | int(scope) << 4 | bytes << 8 | more.get("count", 1) << 16
+
+
+@opcode("ld", "ldu")
+def load(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
+    """A load. `.nc` must find what was there at the kernel's start."""
+    code = thread(writer)
+    type, strong, space = modifiers.type(), take_order(modifiers), take_space(modifiers)
+    constant = modifiers.flag("nc")
+    take_hints(modifiers)
+    modifiers.flag("unified")
+    modifiers.one_of(("v2", "v4", "v8"))
+    target, source = at.operands[:2]
+    registers = items(target)
+    size = width(type) // 8
+    if space == "param":
+        return _load_parameter(code, registers, source, type, at)
+    address = code.address(source, at)
+    offset = to_offset(code, address, space)
+    if strong is not None and space != "local":
+        return _load_strong(
+            code, registers, address, offset, type, flags(*strong, size, count=len(registers)), at
+        )
+    kind = "constant" if constant else "load"
+    base = check(code, kind, address, offset, size * len(registers), at, space)
+    for number, register in enumerate(registers):
+        if isinstance(register, Sink):
+            continue
+        where = code.let(f"getelementptr i8, ptr {base}, i64 {number * size}")
+        bits = code.let(f"load i{8 * size}, ptr {where}, align {size}")
+        code.write(register, type, code.cast(bits, type), at)
+
+
+def _load_parameter(
+    code: ThreadWriter, registers: tuple[Operand, ...], source: Operand, type: str, at: Instruction
+) -> None:
+    base = parameter(code, source, at)
+    size = width(type) // 8
+    for number, register in enumerate(registers):
+        where = code.let(f"getelementptr i8, ptr {base}, i64 {number * size}")
+        bits = code.let(f"load i{8 * size}, ptr {where}, align 1")
+        code.write(register, type, code.cast(bits, type), at)
+
+
+def parameter(code: ThreadWriter, operand: Operand, at: Instruction) -> str:
+    """Where a parameter's bytes are, of the kernel or of a call. Raises `Refused`."""
+    base = operand.base if isinstance(operand, Address) else None
+    if not isinstance(operand, Address) or not isinstance(base, Symbol):
+        raise Modifiers(at).refuse("takes a parameter by an address that is computed")
+    offset = base.offset + operand.offset
+    if base.name in code.passed:
+        return code.let(f"getelementptr i8, ptr %p.{base.name}, i64 {offset}")
+    if base.name not in code.parameters.places:
+        raise Modifiers(at).refuse(f"names {base.name}, which is no parameter")
+    start = code.load_field("parameters", "ptr")
+    return code.let(
+        f"getelementptr i8, ptr {start}, i64 {code.parameters.places[base.name] + offset}"
+    )
+
+
+def _load_strong(
+    code: ThreadWriter,
+    registers: tuple[Operand, ...],
+    address: str,
+    offset: str,
+    type: str,
+    word: int,
+    at: Instruction,
+) -> None:
+    code.store_field("values", str(word))
+    code.suspend(Op.LOAD, at, offset=offset, address=address)
+    for number, register in enumerate(registers):
+        value = code.load_field("values", index=number)
+        bits = code.resize(value, 64, width(type), False)
+        code.write(register, type, code.cast(bits, type), at)
+
+
+@opcode("st")
+def store(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
+    """A store."""
+    code = thread(writer)
+    type, strong, space = modifiers.type(), take_order(modifiers), take_space(modifiers)
+    take_hints(modifiers)
+    modifiers.one_of(("v2", "v4", "v8"))
+    target, source = at.operands[:2]
+    values = [code.uncast(code.value(item, type, at), type) for item in items(source)]
+    size = width(type) // 8
+    if space == "param":
+        base = parameter(code, target, at)
+    else:
+        address = code.address(target, at)
+        offset = to_offset(code, address, space)
+        if strong is not None and space != "local":
+            word = flags(*strong, size, count=len(values))
+            code.store_field("values", str(word))
+            for number, value in enumerate(values):
+                wide = code.resize(value, 8 * size, 64, False)
+                code.store_field("operands", wide, index=number)
+            return code.suspend(Op.STORE, at, offset=offset, address=address)
+        base = check(code, "store", address, offset, size * len(values), at, space)
+    for number, value in enumerate(values):
+        where = code.let(f"getelementptr i8, ptr {base}, i64 {number * size}")
+        code.emit(f"store i{8 * size} {value}, ptr {where}, align 1")
+
+
+_OPERATIONS = ("and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max")
+
+
+@opcode("atom", "red")
+def atomic(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
+    """A read-modify-write operation; relaxed and of gpu scope unless it says else."""
+    code = thread(writer)
+    type = modifiers.type()
+    name = modifiers.one_of(("relaxed", "acquire", "release", "acq_rel"), "relaxed")
+    scope = SCOPES[modifiers.one_of(tuple(SCOPES), "gpu")]
+    space = take_space(modifiers)
+    operation = modifiers.one_of(_OPERATIONS)
+    modifiers.flag("noftz")
+    hints = take_hints(modifiers)
+    if not operation or width(type) not in (16, 32, 64) or space in ("local", "const", "param"):
+        raise modifiers.refuse("is an atomic operation that the emulator does not know")
+    order = Order.RELAXED
+    if name in ("acquire", "acq_rel"):
+        order |= Order.ACQUIRE
+    if name in ("release", "acq_rel"):
+        order |= Order.RELEASE
+    operands = list(at.operands[: len(at.operands) - hints])
+    result = operands.pop(0) if at.opcode == "atom" else Sink()
+    address = code.address(operands.pop(0), at)
+    offset = to_offset(code, address, space)
+    values = [code.uncast(code.value(operand, type, at), type) for operand in operands]
+    if len(values) != 1 + (operation == "cas"):
+        raise modifiers.refuse("has other operands than its operation")
+    word = flags(order, scope, width(type) // 8) | _OPERATIONS.index(operation) << 24
+    code.store_field("values", str(word))
+    for number, value in enumerate(values):
+        code.store_field("operands", code.resize(value, width(type), 64, False), index=number)
+    code.suspend(Op.ATOMIC, at, offset=offset, address=address)
+    found = code.resize(code.load_field("values"), 64, width(type), False)
+    code.write(result, type, code.cast(found, type), at)
+
+
+@opcode("cvta")
+def convert_address(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
+    """`cvta.shared`: a generic address from one of a space, and `cvta.to.shared` back."""
+    code = thread(writer)
+    type, back = modifiers.type(), modifiers.flag("to")
+    space = take_space(modifiers)
+    window = {"shared": layout.SHARED, "local": layout.LOCAL}.get(space, 0)
+    if space == "param":
+        raise modifiers.refuse("takes the address of a parameter")
+    target, source = at.operands
+    value = code.value(source, type, at)
+    code.write(
+        target, type, code.let(f"{'sub' if back else 'add'} i{width(type)} {value}, {window}"), at
+    )
+
+
+@opcode("isspacep")
+def is_space(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
+    """Whether a generic address lies in a space."""
+    code = thread(writer)
+    space = take_space(modifiers)
+    target, source = at.operands
+    value = code.value(source, "b64", at)
+    start, size = {
+        "shared": (layout.SHARED, layout.WINDOW),
+        "local": (layout.LOCAL, layout.WINDOW),
+        "global": (layout.GLOBAL, layout.GLOBAL),
+    }.get(space, (0, 0))
+    inside = code.let(f"sub i64 {value}, {start}")
+    code.write(target, "pred", code.let(f"icmp ult i64 {inside}, {size}"), at)
+
+
+@opcode("prefetch", "prefetchu", "applypriority", "discard")
+def prefetch(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
+    """Nothing: caches are not modelled. `discard` is refused, as it destroys what is there."""
+    if at.opcode == "discard":
+        raise modifiers.refuse("is not modelled")
+    take_space(modifiers)
+    modifiers.one_of(("L1", "L2"))
+    take_hints(modifiers)
+    modifiers.one_of(("tensormap",))
+
+
+@opcode("createpolicy")
+def create_policy(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
+    """Nothing but a register that is written: caches are not modelled."""
+    modifiers.left.clear()
+    target = at.operands[0]
+    if isinstance(target, Register):
+        writer.write(target, "b64", "0", at)

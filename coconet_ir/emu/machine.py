@@ -1,0 +1,132 @@
+"""The emulator: a job that is compiled once and runs under any number of schedules."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from coconet_ir.emu.code.compile import Code, Kernel, compile_ptx
+from coconet_ir.emu.code.layout import MOST_THREADS, RECORD
+from coconet_ir.emu.code.table import Refused
+from coconet_ir.emu.findings import Finding
+from coconet_ir.emu.job import Job
+from coconet_ir.emu.run import Run
+from coconet_ir.emu.schedule import Schedule
+from coconet_ir.emu.space import Space
+from coconet_ir.emu.streams import Slots, place_launches
+from coconet_ir.runtime.steps import Launch
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run showed."""
+
+    findings: tuple[Finding, ...]
+    """What is wrong: a run ends with the first finding."""
+    memory: tuple[Mapping[int, bytes], ...]
+    """The buffers of each rank afterwards, by their owners."""
+
+
+class Emulator:
+    """A job that is ready to run. Runs of one emulator do not overlap, as they use one memory."""
+
+    def __init__(self, job: Job):
+        """Raises `PTXError` and `Refused`."""
+        self.job = job
+        self.code: Code = compile_ptx(job.ptx)
+        self.slots: list[Slots] = []
+        count = len(job.ranks)
+        for rank in job.ranks:
+            self.slots.append(place_launches(rank.steps, count))
+            count = self.slots[-1].end
+        if count >= MOST_THREADS:
+            raise Refused(f"the job has {count} threads, more than {MOST_THREADS - 1}", 0)
+        launches = [step for rank in job.ranks for step in rank.steps if isinstance(step, Launch)]
+        kernels = {step.kernel: self.kernel(step.kernel) for step in launches}
+        shared = max((kernels[s.kernel].shared + s.shared for s in launches), default=0)
+        local = max((kernel.local for kernel in kernels.values()), default=0)
+        self.resident = self._residents()
+        self.space = Space(job, self.code, sum(self.resident), shared, count, local)
+        self.threads = count
+        self.records = np.zeros(count, RECORD)
+        self.handles = np.zeros(count, np.uint64)
+        for launch in launches:
+            self._check(launch, kernels[launch.kernel])
+
+    def kernel(self, name: str) -> Kernel:
+        """A kernel by its name. Raises `Refused`."""
+        if name not in self.code.kernels:
+            known = ", ".join(self.code.kernels) or "none"
+            raise Refused(f"there is no kernel {name}; there are: {known}", 0)
+        return self.code.kernels[name]
+
+    def most_blocks(self, kernel: Kernel) -> int:
+        """How many blocks of a kernel a device has at once."""
+        (each,) = kernel.function.directives.get("minnctapersm", (1,))[:1]
+        return self.job.sms * max(each, 1)
+
+    def _residents(self) -> list[int]:
+        """How many blocks of each rank are there at once at most."""
+        found: list[int] = []
+        for rank in self.job.ranks:
+            steps = [step for step in rank.steps if isinstance(step, Launch)]
+            most = [min(prod(s.grid), self.most_blocks(self.kernel(s.kernel))) for s in steps]
+            found.append(sum(sorted(most)[-2:]))
+        return found
+
+    def _check(self, launch: Launch, kernel: Kernel) -> None:
+        threads, bounds = prod(launch.block), kernel.function.directives
+        most = prod(bounds.get("reqntid", bounds.get("maxntid", (1024,))))
+        if not 0 < threads <= most or ("reqntid" in bounds and threads != most):
+            raise Refused(
+                f"{launch.kernel} is launched with {threads} threads a block, but declares {most}",
+                0,
+            )
+        parameters = kernel.function.parameters
+        if len(parameters) != len(launch.arguments):
+            raise Refused(
+                f"{launch.kernel} takes {len(parameters)} arguments, but is launched with {len(launch.arguments)}",
+                0,
+            )
+        for parameter, given in zip(parameters, launch.arguments, strict=True):
+            have = len(given) if isinstance(given, bytes) else 8
+            if have != parameter.bytes:
+                raise Refused(
+                    f"{launch.kernel} takes {parameter.bytes} bytes for {parameter.name}, but is given {have}",
+                    0,
+                )
+
+    def updates(self, site: int) -> bool:
+        """Whether a store's value is computed from a strong load."""
+        return False
+
+    def run(self, seed: int) -> Outcome:
+        """Run under the schedule of a seed."""
+        run = Run(self, Schedule(seed), seed)
+        answer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 4)(
+            run.on_access
+        )
+        more = ctypes.CFUNCTYPE(ctypes.c_int64)(run.new_readers)
+        self._set("on_access", ctypes.cast(answer, ctypes.c_void_p).value)
+        self._set("new_readers", ctypes.cast(more, ctypes.c_void_p).value)
+        self._set("threads", self.threads)
+        try:
+            run.go()
+        finally:
+            self.code.call("destroy")(self.handles.ctypes.data, 0, self.threads)
+        memory = tuple(
+            {
+                owner: self.space.bytes[r.offset : r.offset + r.bytes].tobytes()
+                for owner, r in buffers.items()
+            }
+            for buffers in self.space.buffers
+        )
+        return Outcome(tuple(run.findings), memory)
+
+    def _set(self, name: str, value: Any) -> None:
+        ctypes.c_int64.from_address(self.code.call(name)).value = value

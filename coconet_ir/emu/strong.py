@@ -1,0 +1,385 @@
+"""Strong accesses: each location has a history of messages, and what a thread may read depends on what it knows.
+
+The model is PTX's (ISA, section 8), with the order in which the emulator executes strong writes as coherence order:
+a read finds any message that is not older than what the thread knows; a release pattern puts clocks on messages, an
+acquire pattern takes them; two accesses that conflict are ordered, or morally strong, or race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from coconet_ir.emu.atomics import OPERATIONS, apply
+from coconet_ir.emu.clocks import Clock, join
+from coconet_ir.emu.code.layout import Order, Scope, State
+
+if TYPE_CHECKING:
+    from coconet_ir.emu.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The first operation of a release pattern: what its thread knew, and whom it told."""
+
+    slot: int
+    scope: Scope
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A strong access, or a weak one that a location remembers."""
+
+    slot: int
+    epoch: int
+    site: int
+    scope: Scope | None
+    """None for a weak access."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A write of a location."""
+
+    value: int
+    access: Access
+    releases: tuple[Release, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Location:
+    """Memory that strong accesses use, from the first one until a weak store takes it back."""
+
+    offset: int
+    bytes: int
+    messages: list[Message]
+    weak_writers: list[Access]
+    """Who wrote before there was a history; the first message is what they left."""
+    weak_readers: list[Access]
+    reads: dict[int, Access] = field(default_factory=dict[int, Access])
+    """The last strong read of each slot."""
+    released: dict[int, Release] = field(default_factory=dict[int, Release])
+    """The last release operation of each slot: later writes of the slot go on with it."""
+    checked: dict[int, int] = field(default_factory=dict[int, int])
+    """How many weak accesses and messages a slot is known to be ordered behind, as a stamp of `weak_stamp`."""
+
+    changes: int = 0
+    """How often its value has changed."""
+
+    @property
+    def last(self) -> int:
+        """The index of the newest message."""
+        return len(self.messages) - 1
+
+
+class Strong:
+    """The strong accesses of a run."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.locations: dict[int, Location] = {}
+        """By granule."""
+        self._fences: dict[int, dict[Scope, Release]] = {}
+        """The last releasing fence of each slot, by its scope."""
+        self._pending: dict[int, dict[tuple[int, int], tuple[Location, Release]]] = {}
+        """What relaxed reads of each slot found and no acquire operation or fence has taken yet."""
+        self._sequential: dict[tuple[Scope, int], Release] = {}
+        """What `fence.sc` of a scope told, by scope and rank or block."""
+
+    # Who is ordered with whom
+
+    def _reaches(self, scope: Scope, slot: int, other: int) -> bool:
+        """Whether a scope of a slot includes another."""
+        if scope == Scope.SYS or slot == other:
+            return True
+        if scope == Scope.GPU:
+            return self.run.rank_of(slot) == self.run.rank_of(other)
+        return self.run.block_of(slot) is self.run.block_of(other)
+
+    def _agrees(self, access: Access, slot: int, scope: Scope) -> bool:
+        """Whether a strong access and one of `slot` are morally strong: each scope includes the other thread."""
+        return (
+            access.scope is not None
+            and self._reaches(access.scope, access.slot, slot)
+            and self._reaches(scope, slot, access.slot)
+        )
+
+    def _comes_before(self, access: Access, slot: int) -> bool:
+        return access.slot == slot or self.run.clocks[slot].knows(access.slot, access.epoch)
+
+    # Locations
+
+    def _overlapping(self, offset: int, bytes: int) -> list[Location]:
+        granule = self.run.granule
+        numbers = range(offset // granule, max(offset // granule + 1, (offset + bytes) // granule))
+        found = (self.locations.get(number) for number in numbers)
+        return list(dict.fromkeys(one for one in found if one is not None))
+
+    def location(
+        self, slot: int, offset: int, bytes: int, site: int, write: bool
+    ) -> Location | None:
+        """The location of an access; None after a finding."""
+        found = self.locations.get(offset // self.run.granule)
+        if found is None or found.offset != offset or found.bytes != bytes:
+            for other in self._overlapping(offset, bytes):
+                if other.offset == offset and other.bytes == bytes:
+                    continue
+                if (access := self._unordered(other, slot)) is not None:
+                    me = self.run.access(slot, site)
+                    self.run.report_race("mixed-size race", me, access, other.offset)
+                    return None
+                self.retire(other)
+            found = self._create(slot, offset, bytes, site, write)
+        if found is not None and not self._check_weak(found, slot, site, write):
+            return None
+        return found
+
+    def _unordered(self, location: Location, slot: int) -> Access | None:
+        """An access to a location that did not come before what a slot does now."""
+        for access in _accesses(location):
+            if not self._comes_before(access, slot):
+                return access
+        return None
+
+    def _create(
+        self, slot: int, offset: int, bytes: int, site: int, write: bool
+    ) -> Location | None:
+        run = self.run
+        writers: list[Access] = []
+        readers: list[Access] = []
+        for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
+            state = run.state(number)
+            if state & State.UNALLOCATED:
+                run.report_outside(slot, offset, bytes, site, write)
+                return None
+            if state & State.UNWRITTEN:
+                if not write:
+                    run.report_unwritten(slot, offset, bytes, site)
+                    return None
+            else:
+                writers.append(run.writer(number))
+                readers += run.readers(number)
+            run.set_state(number, State.STRONG)
+        access = writers[0] if writers else Access(slot, 0, 0, Scope.SYS)
+        value = run.read_memory(offset, bytes)
+        found = Location(offset, bytes, [Message(value, access)], writers, readers)
+        for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
+            self.locations[number] = found
+        return found
+
+    def _check_weak(self, location: Location, slot: int, site: int, write: bool) -> bool:
+        """Whether what weak accesses did came before a strong access."""
+        key = slot * 2 + write
+        stamp = len(location.weak_writers) + len(location.weak_readers)
+        if location.checked.get(key) == stamp:
+            return True
+        weak = [*location.weak_writers, *(location.weak_readers if write else ())]
+        for access in weak:
+            if not self._comes_before(access, slot):
+                me = self.run.access(slot, site)
+                self.run.report_race("data race", me, access, location.offset)
+                return False
+        location.checked[key] = stamp
+        return True
+
+    def retire(self, location: Location) -> None:
+        """Take the history of a location away: memory holds its last value."""
+        run = self.run
+        granules = range(
+            location.offset // run.granule,
+            (location.offset + location.bytes - 1) // run.granule + 1,
+        )
+        last = location.messages[-1].access
+        for number in granules:
+            if self.locations.get(number) is location:
+                del self.locations[number]
+                run.set_state(number, 0, last)
+
+    def weak_access(self, slot: int, offset: int, site: int, write: bool) -> bool:
+        """Check a weak access to a granule that has a location; whether it may go on."""
+        location = self.locations[offset // self.run.granule]
+        me = self.run.access(slot, site)
+        seen = self.run.clocks[slot].seen.get(location, -1)
+        messages = [m.access for m in location.messages[max(seen + 1, 1) :]]
+        others: Iterable[Access] = [*messages, *location.weak_writers]
+        if write:
+            others = [*others, *location.weak_readers, *location.reads.values()]
+        for access in others:
+            if not self._comes_before(access, slot):
+                self.run.report_race("data race", me, access, location.offset)
+                return False
+        if write:
+            self.retire(location)
+            self.run.set_state(offset // self.run.granule, 0, me)
+        else:
+            location.weak_readers.append(me)
+        return True
+
+    # Accesses
+
+    def newer(self, location: Location, slot: int) -> int:
+        """The oldest message that a slot may read."""
+        return self.run.clocks[slot].seen.get(location, 0)
+
+    def read(
+        self, location: Location, slot: int, site: int, order: Order, scope: Scope, index: int
+    ) -> int | None:
+        """Read a message; its value, None after a finding."""
+        run = self.run
+        me = run.access(slot, site, scope)
+        for message in location.messages[self.newer(location, slot) :]:
+            if not self._is_fine(message.access, slot, scope):
+                run.report_race("data race", me, message.access, location.offset)
+                return None
+        message = location.messages[index]
+        location.reads[slot] = me
+        if index != run.clocks[slot].seen.get(location):
+            run.set_clock(slot, run.clocks[slot].with_seen(location, index))
+        self._take(location, slot, order, scope, message)
+        return message.value
+
+    def _is_fine(self, access: Access, slot: int, scope: Scope) -> bool:
+        """Whether an earlier strong or weak access and a strong one of a slot do not race."""
+        return self._comes_before(access, slot) or self._agrees(access, slot, scope)
+
+    def _take(
+        self, location: Location, slot: int, order: Order, scope: Scope, message: Message
+    ) -> None:
+        """Learn what a message brings: now by an acquire operation, later by a fence."""
+        pending = self._pending.setdefault(slot, {})
+        for release in message.releases:
+            if release.slot != slot:
+                pending[id(location), id(release)] = (location, release)
+        if order & Order.ACQUIRE:
+            self._acquire(slot, scope, location)
+
+    def _acquire(self, slot: int, scope: Scope, location: Location | None) -> None:
+        """Take the clocks that reads found, of one location or of all, from whom the scope includes."""
+        pending = self._pending.get(slot)
+        if not pending:
+            return
+        clocks: list[Clock] = []
+        for key, (where, release) in list(pending.items()):
+            if (
+                (location is None or where is location)
+                and self._reaches(scope, slot, release.slot)
+                and self._reaches(release.scope, release.slot, slot)
+            ):
+                clocks.append(release.clock)
+                del pending[key]
+        if clocks:
+            self.run.set_clock(slot, join((self.run.clocks[slot], *clocks)))
+
+    def write(
+        self,
+        location: Location,
+        slot: int,
+        site: int,
+        order: Order,
+        scope: Scope,
+        value: int,
+        heritage: tuple[Release, ...] = (),
+    ) -> bool:
+        """Append a message; whether that is no finding. `heritage` are releases that an atomic operation goes on with."""
+        run = self.run
+        me = run.access(slot, site, scope)
+        conflicts: Iterator[Access] = (
+            m.access for m in location.messages[self.newer(location, slot) :]
+        )
+        for access in (*conflicts, *location.reads.values()):
+            if not self._is_fine(access, slot, scope):
+                run.report_race("data race", me, access, location.offset)
+                return False
+        fences = self._fences.get(slot)
+        releases = [*heritage, *(fences.values() if fences else ())]
+        if slot in location.released:
+            releases.append(location.released[slot])
+        if order & Order.RELEASE:
+            mine = self._release(slot, scope)
+            location.released[slot] = mine
+            releases.append(mine)
+        location.changes += value != location.messages[-1].value
+        location.messages.append(Message(value, me, tuple(dict.fromkeys(releases))))
+        run.set_clock(slot, run.clocks[slot].with_seen(location, location.last))
+        run.write_memory(location.offset, location.bytes, value)
+        return True
+
+    def _release(self, slot: int, scope: Scope) -> Release:
+        """What a slot knows and did so far, to be told."""
+        run = self.run
+        clock = run.clocks[slot].with_slot(slot, run.epoch(slot))
+        run.next_epoch(slot)
+        return Release(slot, scope, clock)
+
+    def atomic(
+        self, location: Location, slot: int, site: int, word: int, type: str, new: int, other: int
+    ) -> int | None:
+        """A read-modify-write operation on the newest message; the value before, None after a finding."""
+        order, scope = Order(word & 7), Scope(word >> 4 & 3)
+        message = location.messages[-1]
+        operation = OPERATIONS[word >> 24 & 15]
+        old = self.read(location, slot, site, order, scope, location.last)
+        if old is None:
+            return None
+        value = apply(operation, type, 8 * location.bytes, old, new, other)
+        if operation == "cas" and value == old and old != new:  # it failed: nothing is written
+            return old
+        if not self.write(location, slot, site, order, scope, value, message.releases):
+            return None
+        return old
+
+    def fence(self, slot: int, order: Order, scope: Scope) -> None:
+        """A fence: first it takes, then it tells."""
+        if order & Order.ACQUIRE:
+            self._acquire(slot, scope, None)
+        if order & Order.SC:
+            self._take_sequential(slot, scope)
+        if order & Order.RELEASE:
+            release = self._release(slot, scope)
+            held = self._fences.setdefault(slot, {})
+            for narrower in [s for s in held if s <= scope]:
+                del held[narrower]
+            held[scope] = release
+            if order & Order.SC:
+                for key in self._sequence_keys(slot, scope)[-1:]:
+                    before = self._sequential.get(key)
+                    clocks = [release.clock, *([before.clock] if before else [])]
+                    self._sequential[key] = Release(slot, scope, join(clocks))
+
+    def _sequence_keys(self, slot: int, scope: Scope) -> list[tuple[Scope, int]]:
+        """The groups of fences that one of a slot is morally strong with, its own one last."""
+        rank, block = self.run.rank_of(slot), id(self.run.block_of(slot))
+        keys = {
+            Scope.CTA: (Scope.CTA, block),
+            Scope.GPU: (Scope.GPU, rank),
+            Scope.SYS: (Scope.SYS, 0),
+        }
+        own = keys.pop(scope)
+        return [*keys.values(), own]
+
+    def _take_sequential(self, slot: int, scope: Scope) -> None:
+        clocks = [
+            told.clock
+            for key in self._sequence_keys(slot, scope)
+            if (told := self._sequential.get(key)) is not None
+            and self._reaches(scope, slot, told.slot)
+            and self._reaches(told.scope, told.slot, slot)
+        ]
+        if clocks:
+            self.run.set_clock(slot, join((self.run.clocks[slot], *clocks)))
+
+    def forget(self, slots: range) -> None:
+        """Slots have new threads."""
+        for slot in slots:
+            self._fences.pop(slot, None)
+            self._pending.pop(slot, None)
+
+
+def _accesses(location: Location) -> Iterator[Access]:
+    yield from location.weak_writers
+    yield from location.weak_readers
+    yield from location.reads.values()
+    for message in location.messages[1:]:
+        yield message.access

@@ -1,0 +1,143 @@
+"""Threads that wait for memory: a loop that finds nothing new is blocked until there is something new.
+
+A thread goes round in a loop when a strong read, at the same instruction, finds the same message again. Then it waits for
+any of the locations that it read since it last found something new. When nobody else can go on, it may look again a few
+times (`LOOKS`): a loop that ends by counting does so. Virtual time moves on only when all that is left waits for time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coconet_ir.emu.run import Run
+    from coconet_ir.emu.strong import Location
+
+LOOKS = 32
+"""How often a thread that waits may look again in vain."""
+
+TURNS = 64
+"""How often a loop may take `FUEL` turns without a strong access."""
+
+LONGEST = 1 << 50
+"""Virtual nanoseconds after which time stands still."""
+
+
+class Waiting:
+    """What threads of a run wait for."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.cycles: dict[int, dict[tuple[int, int], tuple[Location | None, int]]] = {}
+        """For each slot: at which instructions it read which message of which location, since it last found something
+        new; no location is time."""
+        self.blocked: dict[int, bool] = {}
+        """The slots that wait."""
+        self._waiters: dict[Location, set[int]] = {}
+        self._free: set[int] = set()
+        """Those that may look again."""
+        self._looks = 0
+        self._turns: dict[int, int] = {}
+        self._step = 1000
+
+    def choose(self, slot: int, site: int, locations: list[Location]) -> list[int] | None:
+        """Which messages a strong read finds; None to wait."""
+        run, cycle = self.run, self.cycles.setdefault(slot, {})
+        found: list[int] = []
+        again, new = True, False
+        for index, location in enumerate(locations):
+            oldest = run.strong.newer(location, slot)
+            before = cycle.get((site, index))
+            same = before is not None and before[0] is location and before[1] == oldest
+            again &= same and location.last == oldest
+            count = location.last - oldest + 1
+            if same and count > 1:  # a loop finds what is newer some day
+                oldest, count = oldest + 1, count - 1
+            message = oldest + run.schedule.read(count)
+            new |= before is not None and before != (location, message)
+            found.append(message)
+        if again and self._must_wait(slot):
+            return None
+        self._turns.pop(slot, None)
+        if new:
+            cycle.clear()
+        for index, (location, message) in enumerate(zip(locations, found, strict=True)):
+            cycle[site, index] = (location, message)
+        return found
+
+    def may_update(self, slot: int, site: int, location: Location) -> bool:
+        """Whether a read-modify-write operation goes on: a loop of them waits for another value, not for a message."""
+        cycle, now = self.cycles.setdefault(slot, {}), (location, location.changes)
+        if cycle.get((site, -1)) == now and self._must_wait(slot):
+            return False
+        self._turns.pop(slot, None)
+        if (site, -1) in cycle and cycle[site, -1] != now:
+            cycle.clear()
+        cycle[site, -1] = now
+        return True
+
+    def _must_wait(self, slot: int) -> bool:
+        """Block a thread that found nothing new, unless it may look again."""
+        if slot in self._free:
+            self._free.discard(slot)
+            return False
+        self.blocked[slot] = True
+        for location, _ in self.cycles[slot].values():
+            if location is not None:
+                self._waiters.setdefault(location, set()).add(slot)
+        return True
+
+    def read_clock(self, slot: int, record: Any) -> bool:
+        """Read the time; whether the thread goes on."""
+        cycle, key = self.cycles.setdefault(slot, {}), (int(record["site"]), 0)
+        if cycle.get(key) == (None, self.run.time) and self._must_wait(slot):
+            return False
+        cycle[key] = (None, self.run.time)
+        record["values"][0] = self.run.time
+        return True
+
+    def take_turn(self, slot: int) -> bool:
+        """A loop took its share of turns; whether it goes on."""
+        turns = self._turns.get(slot, 0) + 1
+        self._turns[slot] = turns
+        if turns > TURNS:
+            where = self.run.where(slot, int(self.run.records["site"][slot]))
+            self.run.report("hang", "a loop does not end", [where])
+        return turns <= TURNS
+
+    def wake(self, location: Location) -> None:
+        """There is a new message."""
+        self._looks = 0
+        for slot in sorted(self._waiters.pop(location, ())):
+            if self.blocked.pop(slot, False):
+                self.run.ready.append(slot)
+
+    def wake_idle(self) -> bool:
+        """Nobody can go on: let those who wait look again, or time pass; whether anybody goes on."""
+        timed = [slot for slot in self.blocked if self._waits_for_time(slot)]
+        if timed and self.run.time < LONGEST:
+            self.run.time += self._step
+            self._step *= 2
+            self._go(timed)
+            return True
+        if not self.blocked or self._looks >= LOOKS:
+            return False
+        self._looks += 1
+        self._go(list(self.blocked))
+        return True
+
+    def forget(self, slots: range) -> None:
+        """Slots have new threads."""
+        for slot in slots:
+            self.cycles.pop(slot, None)
+            self._turns.pop(slot, None)
+
+    def _waits_for_time(self, slot: int) -> bool:
+        """Whether a thread waits for time alone."""
+        return all(location is None for location, _ in self.cycles[slot].values())
+
+    def _go(self, slots: list[int]) -> None:
+        self._free = set(slots)
+        for slot in slots:
+            self.blocked.pop(slot, None)
+        self.run.ready += slots
