@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coconet_ir.emu import hangs
-from coconet_ir.emu.blocks import Block, Grid
+from coconet_ir.emu.blocks import WARP, Block, Grid
 from coconet_ir.emu.clocks import Clock, join
 from coconet_ir.emu.code.layout import (
     EPOCH_BITS,
@@ -57,6 +57,8 @@ class Run:
         self.waiting = Waiting(self)
         self.time = 0
         """Virtual nanoseconds."""
+        self._same: tuple[Access, Access, int, int] | None = None
+        """A store where another lane has stored at the same instruction, and the value that was there."""
         self._reader_rows: list[npt.NDArray[np.uint64]] = []
         self._prepare(start)
         self.streams = [Stream(self, rank, start) for rank in range(len(emulator.job.ranks))]
@@ -126,6 +128,7 @@ class Run:
                 slots.ctypes.data,
                 len(slots),
             )
+            self._check_same()
             if self.findings:
                 return
             slots = self._sort(block, slots)
