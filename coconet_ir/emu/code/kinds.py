@@ -1,4 +1,4 @@
-"""Opcodes that mean something else for each type, as `add` of s32, of f32 and of bf16x2, and what their entries share."""
+"""Opcodes that mean something else for each type, as `add` of s32 and of bf16x2, and what their entries share."""
 
 from __future__ import annotations
 

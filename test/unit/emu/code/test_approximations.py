@@ -105,9 +105,10 @@ def test_halves(type: str, name: str, evaluate: Evaluate) -> None:
     if ftz:
         x = flush(x)
     exact = EXACT[name](x)
-    want = exact.astype(np.float32).astype(HALVES[type])
+    want: Array = exact.astype(np.float32).astype(HALVES[type])
     if ftz:
-        want = np.where(np.abs(exact) < np.finfo(np.float32).tiny, HALVES[type](0), want)
+        small = np.abs(exact) < np.finfo(np.float32).tiny
+        want = np.where(small, HALVES[type](0), want)
     bits = np.where(np.isnan(exact), np.uint16(0x7FFF), want.view(np.uint16))
     got = evaluate(f"{name}.approx{ftz}.{type} d, a;", d="b16", a=a)
     assert np.count_nonzero(got != bits) <= 3  # NumPy rounds twice
@@ -125,15 +126,15 @@ def test_gross_reciprocals(evaluate: Evaluate, numbers: Numbers) -> None:
     x = np.where(np.abs(x) < tiny, np.copysign(0, x), x)
     for name in ("rcp", "rsqrt"):
         got = evaluate(f"{name}.approx.ftz.f64 d, a;", d="b64", a=a)
-        want = EXACT[name](x)
-        want = np.where(np.abs(want) < tiny, np.copysign(0, want), want)
-        nan = np.isnan(want)
+        exact: Array = EXACT[name](x)
+        want: Array = np.where(np.abs(exact) < tiny, np.copysign(0, exact), exact)
+        nan: Array = np.isnan(want)
         np.testing.assert_array_equal(got[nan], 0x7FFFFFFF00000000)
         assert not (got & np.uint64(0xFFFFFFFF)).any()
         number = got.view(np.float64)
-        odd = ~nan & (np.isinf(want) | (want == 0))
+        odd: Array = ~nan & (np.isinf(want) | (want == 0))
         np.testing.assert_array_equal(number[odd].view(np.uint64), want[odd].view(np.uint64))
-        rest = ~nan & ~odd
+        rest: Array = ~nan & ~odd
         assert (np.abs(number[rest] / want[rest] - 1) <= 2.0**-20).all()
     got = evaluate("rsqrt.approx.f64 d, a;", d="b64", a=a).view(np.float64)
     want = EXACT["rsqrt"](a.view(np.float64))

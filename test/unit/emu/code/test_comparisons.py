@@ -82,7 +82,11 @@ def test_both_results_are_combined(evaluate: Evaluate, numbers: Numbers) -> None
     p, q = evaluate("setp.lt.f32 p|q, a, b;", p="pred", q="pred", a=a, b=b)
     np.testing.assert_array_equal(p, less)
     np.testing.assert_array_equal(q, ~less)
-    functions = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}
+    functions: dict[str, Callable[[Array, Array], Array]] = {
+        "and": np.logical_and,
+        "or": np.logical_or,
+        "xor": np.logical_xor,
+    }
     for name, function in functions.items():
         body = f"setp.lt.{name}.f32 p|q, a, b, !c;"
         p, q = evaluate(body, p="pred", q="pred", a=a, b=b, c=c)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -121,20 +122,18 @@ def f8_bits(type: str, convert: Convert, source: str, a: Array) -> Array:
     if type == "e5m2":
         return np.where(wide & 0x7F == 0x7C, wide - 1, wide).astype(np.uint8)
     # e4m3 has the subnormal numbers of an exponent that is 8 higher, and one more binade instead of infinity
-    values = [
-        a_to_e4m3(Fraction(0) if math.isnan(x) else x) for x in a.view(DTYPES[source]).astype(float)
-    ]
+    values = [to_e4m3(0.0 if math.isnan(x) else x) for x in a.view(DTYPES[source]).astype(float)]
     nan = np.isnan(a.view(DTYPES[source]).astype(float))
     return np.where(nan, 0x7F, np.array(values, np.uint8))
 
 
-def a_to_e4m3(value: float | Fraction) -> int:
+def to_e4m3(value: float) -> int:
     """The nearest of the 127 magnitudes, the even one of two."""
     sign = 0x80 if math.copysign(1, value) < 0 else 0
     size = abs(value)
     if size >= 448:
         return sign | 0x7E
-    below = int(np.searchsorted(_E4M3, size, "right")) - 1
+    below = bisect_right(_E4M3, size) - 1
     low, high = _E4M3[below], _E4M3[below + 1]
     up = Fraction(size) - Fraction(low) - (Fraction(high) - Fraction(size))
     return sign | below + int(up > 0 or (up == 0 and below % 2 == 1))

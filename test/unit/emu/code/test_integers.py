@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import pytest
 
 Array = npt.NDArray[Any]
 Evaluate = Callable[..., Any]
-Columns = list[list[int]]
+Function = Callable[[int], int] | Callable[[int, int], int] | Callable[[int, int, int], int]
 
 TYPES = [f"{kind}{bits}" for kind in "su" for bits in (16, 32, 64)]
 
@@ -49,7 +49,7 @@ def rows(n: int, count: int) -> list[tuple[int, ...]]:
         0xFF,
     ]
     if count > 2:
-        edges = edges[::2] + [1, top]
+        edges = [*edges[::2], 1, top]
     generator = np.random.default_rng(n * count)
     random = [
         tuple(int(x) >> 64 - n + int(s) for x, s in zip(bits, shifts, strict=True))
@@ -69,11 +69,17 @@ def columns(table: list[tuple[int, ...]], sizes: list[int]) -> dict[str, Array]:
     }
 
 
+class Check(Protocol):
+    def __call__(
+        self, name: str, type: str, count: int, function: Function, wide: int = 0
+    ) -> None: ...
+
+
 @pytest.fixture(scope="session")
-def check(evaluate: Evaluate) -> Callable[..., None]:
+def check(evaluate: Evaluate) -> Check:
     """Compare an instruction on all rows with a function on numbers."""
 
-    def run(name: str, type: str, count: int, function: Callable[..., int], wide: int = 0) -> None:
+    def run(name: str, type: str, count: int, function: Function, wide: int = 0) -> None:
         n = int(type[1:])
         table = rows(n, count)
         sources = columns(table, [n, n, wide or n][:count])
@@ -81,7 +87,7 @@ def check(evaluate: Evaluate) -> Callable[..., None]:
         operands = ", ".join(sources)
         got = evaluate(f"{name}.{type} r, {operands};", r=f"b{size}", **sources)
         want = [
-            function(*(read(int(x), f"{type[0]}{x.dtype.itemsize * 8}") for x in row))
+            cast(Any, function)(*(read(int(x), f"{type[0]}{x.dtype.itemsize * 8}") for x in row))
             for row in zip(*sources.values(), strict=True)
         ]
         bits = np.array([value & (1 << size) - 1 for value in want], f"u{size // 8}")
@@ -103,7 +109,7 @@ def remainder(a: int, b: int) -> int:
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_arithmetic(type: str, check: Callable[..., None]) -> None:
+def test_arithmetic(type: str, check: Check) -> None:
     n = int(type[1:])
     check("add", type, 2, lambda a, b: a + b)
     check("sub", type, 2, lambda a, b: a - b)
@@ -124,7 +130,7 @@ def test_arithmetic(type: str, check: Callable[..., None]) -> None:
         check("abs", type, 1, abs)
 
 
-def test_saturation_and_relu(check: Callable[..., None]) -> None:
+def test_saturation_and_relu(check: Check) -> None:
     check("add.sat", "s32", 2, lambda a, b: clamp(a + b, "s32"))
     check("sub.sat", "s32", 2, lambda a, b: clamp(a - b, "s32"))
     check("mad.hi.sat", "s32", 3, lambda a, b, c: clamp((a * b >> 32) + c, "s32"))
@@ -133,7 +139,7 @@ def test_saturation_and_relu(check: Callable[..., None]) -> None:
 
 
 @pytest.mark.parametrize("type", ["s32", "u32"])
-def test_24_bits(type: str, check: Callable[..., None]) -> None:
+def test_24_bits(type: str, check: Check) -> None:
     def product(a: int, b: int) -> int:
         low = [x & 0xFFFFFF for x in (a, b)]
         x, y = (signed(v, 24) for v in low) if type == "s32" else low
