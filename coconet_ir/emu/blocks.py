@@ -49,6 +49,8 @@ class Grid:
         self.most = run.emulator.most_blocks(self.kernel)
         self.blocked: list[int] = []
         """Slots that wait for the launch before."""
+        self.before: Grid | None = None
+        """The launch that it has begun beside."""
         self.parameters = self._pack()
         if step.cooperative and self.unfinished > self.most:
             run.report(
@@ -179,7 +181,7 @@ class Grid:
 
     def wait_for_previous(self, slot: int) -> bool:
         """`griddepcontrol.wait`; whether the thread goes on."""
-        previous = self.stream.previous(self)
+        previous = self.before
         if previous is None:
             return True
         if not previous.done:

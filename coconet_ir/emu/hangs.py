@@ -57,7 +57,9 @@ def explain(run: Run) -> tuple[list[Where], tuple[str, ...]]:
                     f"{grid.resident} are resident, and {grid.most} have room"
                 )
             if grid.blocked:
-                notes.append(f"{len(grid.blocked)} threads of rank {stream.rank} wait for the launch before")
+                notes.append(
+                    f"{len(grid.blocked)} threads of rank {stream.rank} wait for the launch before"
+                )
     for block in run.past:
         for number, barrier in block.barriers.items():
             slots = [int(s) for part in block.barriers[number].waiting for s in part[:1]]

@@ -84,19 +84,26 @@ class Emulator:
         most = prod(bounds.get("reqntid", bounds.get("maxntid", (1024,))))
         if not 0 < threads <= most or ("reqntid" in bounds and threads != most):
             raise Refused(
-                f"{launch.kernel} is launched with {threads} threads a block, but declares {most}", 0
+                f"{launch.kernel} is launched with {threads} threads a block, but declares {most}",
+                0,
             )
         parameters = kernel.function.parameters
         if len(parameters) != len(launch.arguments):
             raise Refused(
-                f"{launch.kernel} takes {len(parameters)} arguments, but is launched with {len(launch.arguments)}", 0
+                f"{launch.kernel} takes {len(parameters)} arguments, but is launched with {len(launch.arguments)}",
+                0,
             )
         for parameter, given in zip(parameters, launch.arguments, strict=True):
             have = len(given) if isinstance(given, bytes) else 8
             if have != parameter.bytes:
                 raise Refused(
-                    f"{launch.kernel} takes {parameter.bytes} bytes for {parameter.name}, but is given {have}", 0
+                    f"{launch.kernel} takes {parameter.bytes} bytes for {parameter.name}, but is given {have}",
+                    0,
                 )
+
+    def updates(self, site: int) -> bool:
+        """Whether a store's value is computed from a strong load."""
+        return False
 
     def run(self, seed: int) -> Outcome:
         """Run under the schedule of a seed."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from coconet_ir.emu import host
 from coconet_ir.emu.blocks import Grid
@@ -13,11 +13,10 @@ from coconet_ir.emu.clocks import Clock, join
 from coconet_ir.emu.findings import Where
 from coconet_ir.emu.streams import before
 from coconet_ir.runtime.steps import Clear, Collective, Copy, Launch, Matmul, Place, Step
+from coconet_ir.sim.elements import Array
 
 if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
-
-Bytes = npt.NDArray[np.uint8]
 
 
 class Stream:
@@ -63,10 +62,6 @@ class Stream:
     def free_place(self, place: int) -> None:
         """The block of a place has ended."""
         self._places.append(place)
-
-    def previous(self, grid: Grid) -> Grid | None:
-        """The launch that one may have begun beside."""
-        return grid.before
 
     # Steps
 
@@ -121,39 +116,33 @@ class Stream:
         self.arrived = False
         self.run.ready.append(self)
 
-    def _do(self, step: Step) -> None:
+    def _do(self, step: Copy | Clear | Matmul) -> None:
         clock = self._known(self.next)
         self.run.set_clock(self.rank, clock)
-        match step:
-            case Copy():
-                if (data := self.load(step.source, step.bytes)) is not None:
-                    self.store(step.target, data)
-            case Clear():
-                self.store(step.target, np.zeros(step.bytes, np.uint8))
-            case Matmul():
-                self._multiply(step)
-            case _:
-                raise AssertionError(step)
-        self._finish(clock)
-
-    def _multiply(self, step: Matmul) -> None:
-        sizes = host.matmul_bytes(step)
-        lhs, rhs = self.load(step.lhs, sizes[0]), self.load(step.rhs, sizes[1])
-        if lhs is not None and rhs is not None:
-            self.store(step.output, host.matmul(step, lhs, rhs))
+        given = self._load(step)
+        if given is not None:
+            self._store(step, host.local(step, given))
+            self._finish(clock)
 
     # Memory
 
-    def load(self, place: Place, count: int) -> Bytes | None:
-        """Bytes that the host reads; None after a finding."""
-        start = self._check("range_load", place, count)
-        return None if start is None else self.run.space.bytes[start : start + count].copy()
+    def _load(self, step: host.HostStep) -> list[Array] | None:
+        """What a step of the host reads; None after a finding."""
+        found: list[Array] = []
+        for place, count in host.reads(step):
+            start = self._check("range_load", place, count)
+            if start is None:
+                return None
+            found.append(self.run.space.bytes[start : start + count].copy())
+        return found
 
-    def store(self, place: Place, data: Bytes) -> None:
-        """Bytes that the host stores."""
-        start = self._check("range_store", place, len(data))
+    def _store(self, step: host.HostStep, result: Array) -> None:
+        """What a step of the host stores."""
+        place, count = host.writes(step)
+        start = self._check("range_store", place, count)
         if start is not None:
-            self.run.space.bytes[start : start + len(data)] = data
+            data = np.frombuffer(result.tobytes(), np.uint8)
+            self.run.space.bytes[start : start + count] = data
 
     def _check(self, kind: str, place: Place, count: int) -> int | None:
         run = self.run
@@ -181,28 +170,27 @@ class Stream:
         if not all(isinstance(s, Collective) and s.ranks == step.ranks for s in steps):
             return
         found = [s for s in steps if isinstance(s, Collective)]
-        if len({(s.kind, s.count, s.element, s.reduction, s.root) for s in found}) > 1:
-            calls = "; ".join(f"rank {r}: {_describe(s)}" for r, s in zip(step.ranks, found, strict=True))
+        if len({replace(s, source=step.source, target=step.target) for s in found}) > 1:
+            calls = "; ".join(
+                f"rank {r}: {_describe(s)}" for r, s in zip(step.ranks, found, strict=True)
+            )
             self.run.report("invalid", f"ranks call different collectives: {calls}", [self.where()])
             return
         before = [stream._known(stream.next) for stream in group]
-        given: list[Bytes] = []
+        given: list[Array] = []
         for stream, one, clock in zip(group, found, before, strict=True):
             self.run.set_clock(stream.rank, clock)
-            data = stream.load(one.source, host.given_bytes(one))
-            if data is None:
+            if (data := stream._load(one)) is None:
                 return
-            given.append(data)
-        results = host.collective(found, given)
+            given += data
+        results = host.collective(found[0], given)
         epochs = [self.run.epoch(stream.rank) for stream in group]
         for number, stream in enumerate(group):
-            givers = host.feeds(found[number])[number]
+            givers = host.feeds(step)[number]
             told = [before[g].with_slot(group[g].rank, epochs[g]) for g in givers]
             clock = join([before[number], *told])
             self.run.set_clock(stream.rank, clock)
-            result = results[number]
-            if result is not None:
-                stream.store(found[number].target, result)
+            stream._store(found[number], results[number])
             if self.run.findings:
                 return
             stream._finish(clock)

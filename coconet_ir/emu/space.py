@@ -63,7 +63,9 @@ class Space:
         self.local_stride = -(-local // 16) * 16
         total = self.local + slots * self.local_stride
         self.bytes = _array(total, np.uint8)
-        self.shadow = _array((self.limit + GAP) // self.granule * WORDS, np.uint64).reshape(-1, WORDS)
+        self.shadow = _array((self.limit + GAP) // self.granule * WORDS, np.uint64).reshape(
+            -1, WORDS
+        )
         self._offsets = [region.offset for region in self.regions]
         self._first_bytes = np.zeros(total, np.uint8)
         self._first_shadow = np.zeros_like(self.shadow)
@@ -114,6 +116,10 @@ class Space:
     def address(self, rank: int, owner: int, offset: int = 0) -> int:
         """The address of a byte of a buffer."""
         return GLOBAL + self.buffers[rank][owner].offset + offset
+
+    def global_address(self, offset: int) -> int:
+        """The address of an offset."""
+        return GLOBAL + offset
 
     def place_shared(self, index: int, bytes: int) -> int:
         """Make the shared memory of a block that becomes resident, as its place is `index`; where it is."""

@@ -117,7 +117,9 @@ class Strong:
         found = (self.locations.get(number) for number in numbers)
         return list(dict.fromkeys(one for one in found if one is not None))
 
-    def location(self, slot: int, offset: int, bytes: int, site: int, write: bool) -> Location | None:
+    def location(
+        self, slot: int, offset: int, bytes: int, site: int, write: bool
+    ) -> Location | None:
         """The location of an access; None after a finding."""
         found = self.locations.get(offset // self.run.granule)
         if found is None or found.offset != offset or found.bytes != bytes:
@@ -349,7 +351,11 @@ class Strong:
     def _sequence_keys(self, slot: int, scope: Scope) -> list[tuple[Scope, int]]:
         """The groups of fences that one of a slot is morally strong with, its own one last."""
         rank, block = self.run.rank_of(slot), id(self.run.block_of(slot))
-        keys = {Scope.CTA: (Scope.CTA, block), Scope.GPU: (Scope.GPU, rank), Scope.SYS: (Scope.SYS, 0)}
+        keys = {
+            Scope.CTA: (Scope.CTA, block),
+            Scope.GPU: (Scope.GPU, rank),
+            Scope.SYS: (Scope.SYS, 0),
+        }
         own = keys.pop(scope)
         return [*keys.values(), own]
 

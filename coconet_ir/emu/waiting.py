@@ -126,6 +126,12 @@ class Waiting:
         self._go(list(self.blocked))
         return True
 
+    def forget(self, slots: range) -> None:
+        """Slots have new threads."""
+        for slot in slots:
+            self.cycles.pop(slot, None)
+            self._turns.pop(slot, None)
+
     def _waits_for_time(self, slot: int) -> bool:
         """Whether a thread waits for time alone."""
         return all(location is None for location, _ in self.cycles[slot].values())

@@ -1,0 +1,86 @@
+"""All-reduces over peers, by nvcc and by Triton: launches of several sizes, one after the other, on the same memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+Array = np.ndarray[Any, Any]
+NEAR_THE_END = 0xFFFFFFFD
+"""An epoch from which two launches count over the end of 32 bits."""
+
+
+class Group:
+    """Ranks: an input, results for others, flags and epochs of each."""
+
+    def __init__(self, machine: Any, ranks: int, most: int, blocks: int, epoch: int):
+        each = range(ranks)
+        self.machine = machine
+        self.inputs = [machine.empty(most, np.float32) for _ in each]
+        self.shares = [machine.empty(most, np.float32) for _ in each]
+        self.flags = [np.full(blocks * ranks, epoch, np.uint32) for _ in each]
+        self.epochs = [np.full(blocks, epoch, np.uint32) for _ in each]
+
+    def check(
+        self, write: Any, rounds: Sequence[Sequence[Array]], launch: Callable[[int, Array], Any]
+    ) -> None:
+        """In each round each rank gets its input, then launches, for a result of that size. Sums are in order."""
+        steps, wanted = [list[Any]() for _ in self.inputs], list[tuple[Array, Array]]()
+        for arrays in rounds:
+            want = arrays[0].copy()
+            for one in arrays[1:]:
+                want += one
+            for rank, mine in enumerate(arrays):
+                out = self.machine.empty(mine.size, np.float32)
+                steps[rank] += [write(mine, self.inputs[rank]), launch(rank, out)]
+                wanted.append((out, want))
+        self.machine.run(*steps, seeds=4)
+        for found, want in wanted:
+            np.testing.assert_array_equal(found, want)
+
+
+def draw(random: np.random.Generator, ranks: int, sizes: Sequence[int]) -> list[list[Array]]:
+    """Inputs for each size and rank."""
+    return [[random.standard_normal(n).astype(np.float32) for _ in range(ranks)] for n in sizes]
+
+
+@pytest.mark.parametrize("epoch", [0, NEAR_THE_END])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("kernel", ["one_shot", "two_shot"])
+def test_all_reduce_by_nvcc(
+    nvcc: Any,
+    call: Any,
+    write: Any,
+    random: np.random.Generator,
+    *,
+    kernel: str,
+    ranks: int,
+    epoch: int,
+) -> None:
+    group = Group(nvcc("all_reduce"), ranks, 4 * 140, 2, epoch)
+    arrays = zip(group.inputs, group.shares, group.flags, strict=True)
+    peers = tuple((rank, one) for rank, three in enumerate(arrays) for one in three)
+
+    def launch(rank: int, out: Array) -> Any:
+        arguments = (peers, rank, ranks, out.size // 4, out, group.epochs[rank])
+        return call(kernel, 2, 32, arguments)
+
+    group.check(write, draw(random, ranks, (4 * 37, 0, 4 * 140, 4)), launch)
+
+
+@pytest.mark.parametrize("epoch", [0, NEAR_THE_END])
+def test_all_reduce_by_triton(
+    triton: Any, call: Any, write: Any, random: np.random.Generator, epoch: int
+) -> None:
+    """All threads raise a flag, and all wait for it."""
+    ranks = 3
+    group = Group(triton("one_shot"), ranks, 512, 2, epoch)
+    inputs, flags = tuple(enumerate(group.inputs)), tuple(enumerate(group.flags))
+
+    def launch(rank: int, out: Array) -> Any:
+        return call("one_shot", 2, 64, (inputs, flags, out, group.epochs[rank], rank, out.size))
+
+    group.check(write, draw(random, ranks, (257, 0, 512, 1)), launch)
