@@ -157,7 +157,8 @@ class Grid:
         if not block.released:
             self.released += 1
         self.stream.free_place(block.place)
-        run.ready += [grid for grid in self.stream.grids if grid.pending and grid not in run.ready]
+        waiting = {one for one in run.ready if isinstance(one, Grid)}
+        run.ready += [grid for grid in self.stream.grids if grid.pending and grid not in waiting]
         if self.done or self.may_dependents_begin:
             run.ready.append(self.stream)
 
