@@ -166,7 +166,8 @@ class _Reader:
             for buffers, steps in zip(self.buffers, streams, strict=True)
         )
         expected = self._expected(self.parts["expect"]) if "expect" in self.parts else ()
-        return Plan(Job(ptx, tuple(ranks), sms, self._labels(times)), tuple(expected))
+        labels = _agreed([self._labels(rank, times) for rank in range(self.ranks)])
+        return Plan(Job(ptx, tuple(ranks), sms, labels), tuple(expected))
 
     def _on(self, node: Node, rank: int) -> Node:
         """What a value is on a rank."""
@@ -373,16 +374,17 @@ class _Reader:
     def _named(self, node: Node, rank: int) -> _Buffer:
         return self.buffers[rank][node.one_of(self.buffers[rank], f"a buffer of rank {rank}")]
 
-    def _labels(self, times: int) -> dict[int, str]:
-        """What steps are called when they are done several times; those that all ranks have."""
-        nodes = self.parts["steps"].items()
-        if times == 1 or any(node.has("ranks") for node in nodes):
-            return {}
-        return {
-            time * len(nodes) + i: f"step {i}, time {time + 1} of {times}"
-            for time in range(times)
-            for i in range(len(nodes))
-        }
+    def _labels(self, rank: int, times: int) -> list[str]:
+        """What the steps of a rank are called."""
+        names: list[str] = []
+        for number, node in enumerate(self.parts["steps"].items()):
+            parts = node.members()
+            if rank in self._whose(parts):
+                kind = next(kind for kind in ("kernel", "copy", "clear") if kind in parts)
+                name = f"step {number}" if kind == "kernel" else f"step {number}, a {kind}"
+                names.append(name)
+        behind = [f", time {time + 1} of {times}" if times > 1 else "" for time in range(times)]
+        return [f"{name}{end}" for end in behind for name in names]
 
     # What is expected
 
@@ -443,6 +445,15 @@ def _in_order(steps: Sequence[Step]) -> tuple[Step, ...]:
             step = replace(step, after=(number - 1,))
         found.append(step)
     return tuple(found)
+
+
+def _agreed(labels: Sequence[Sequence[str]]) -> dict[int, str]:
+    """The names by number that no rank has another for."""
+    found: dict[int, set[str]] = {}
+    for mine in labels:
+        for number, name in enumerate(mine):
+            found.setdefault(number, set()).add(name)
+    return {number: names.pop() for number, names in found.items() if len(names) == 1}
 
 
 def _extent(node: Node, most: tuple[int, int, int]) -> tuple[int, int, int]:
