@@ -278,3 +278,11 @@ def test_wrong_usage(args: list[str], message: str, capsys: Capture) -> None:
 def test_a_report_that_cannot_be_written(capsys: Capture) -> None:
     assert main(["push.ptx", "--plan", "plan.json", "--schedules", "1", "-o", "no/where"]) == 2
     assert capsys.readouterr().err.startswith("error: cannot write 'no/where'")
+
+
+def test_the_opcodes_that_are_run(capsys: Capture) -> None:
+    assert main(["--list-opcodes"]) == 0
+    opcodes = capsys.readouterr().out.split()
+    assert opcodes == sorted(opcodes)
+    assert {"ld", "st", "fence", "bar", "fma"} < set(opcodes)
+    assert "mma" not in opcodes

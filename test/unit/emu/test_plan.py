@@ -16,6 +16,8 @@ from coconet_ir.emu.job import Job, Pointer
 from coconet_ir.emu.plan import Plan, make_plan, read_plan
 from coconet_ir.runtime.steps import Clear, Copy, Launch, Place
 
+CHECKER = Path(__file__).parents[3] / "docs" / "checker.md"
+
 
 def plan(
     ranks: int = 2,
@@ -43,9 +45,8 @@ def only_launch(made: Plan, rank: int = 0) -> Launch:
 
 
 def test_the_plan_that_the_documentation_shows() -> None:
-    shown = str(plan_module.__doc__)
-    text = shown[shown.index("    {") : shown.index("What is not known")]
-    made = read_plan(text, "ptx")
+    _, section = CHECKER.read_text().split("\n## Plans\n")
+    made = read_plan(section.split("```")[1].removeprefix("json"), "ptx")
     assert made.job.ptx == "ptx"
     assert made.job.sms == 132
     for rank, held in enumerate(made.job.ranks):
