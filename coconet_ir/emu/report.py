@@ -79,16 +79,13 @@ class Report:
         yield f"note: shown by {found.count} of {_schedules(self.schedules)}; {again}"
 
     def _who(self, place: Where, ptx: str) -> str:
+        if place.kernel is None:
+            return f"rank {place.rank}: {place.text}"
         step = self.labels.get(place.step, f"step {place.step}")
-        parts = [f"rank {place.rank}"]
-        if place.kernel is not None:
-            parts.append(f"kernel '{place.kernel}' ({step})")
-            parts += [f"block {_triple(place.block)}", f"thread {_triple(place.thread)}"]
-        elif place.text:
-            parts.append(step)
-        at = f" at {ptx}:{place.line}" if place.line and place.location is not None else ""
-        text = f"{at}: {place.text}" if place.text else at
-        return f"{', '.join(parts)}{text}"
+        who = f"rank {place.rank}, kernel '{place.kernel}' ({step})"
+        who = f"{who}, block {_triple(place.block)}, thread {_triple(place.thread)}"
+        at = "" if place.location is None else f" at {ptx}:{place.line}"
+        return f"{who}{at}: {place.text}"
 
     # JSON
 
