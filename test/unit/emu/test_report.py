@@ -63,8 +63,8 @@ def test_clean() -> None:
     assert report.to_json() == {
         "clean": True,
         "schedules": 1000,
-        "prepared": 0.3,
-        "seconds": 12.5,
+        "compile_seconds": 0.3,
+        "run_seconds": 12.5,
         "findings": [],
     }
 

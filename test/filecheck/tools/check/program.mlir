@@ -3,7 +3,7 @@
 // RUN: not coconet-check %s --mesh pp=3 2>&1 | filecheck %s --check-prefix=MESH
 
 // CHECK: clean in 3 schedules ({{.*}} s to compile, {{.*}} ms a schedule)
-// JSON: {"clean": true, "schedules": 2, "prepared": {{.*}}, "seconds": {{.*}}, "findings": []}
+// JSON: {"clean": true, "schedules": 2, "compile_seconds": {{.*}}, "run_seconds": {{.*}}, "findings": []}
 // MESH: error: {{.*}}pp
 
 layout.mesh @mesh(dp = 2)
