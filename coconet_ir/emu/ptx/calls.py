@@ -34,7 +34,7 @@ from coconet_ir.emu.ptx.syntax import (
 
 _DEEPEST = 64
 """Functions that call each other, and are copied into each other."""
-_LONGEST = 1 << 20
+_LONGEST = 1 << 16
 """Statements of a function with what it calls; a tree of calls can be wider than memory."""
 _PRINT, _ASSERT = "vprintf", "__assertfail"
 
@@ -96,9 +96,9 @@ class _Call:
         """What moves a value between registers and `.param` variables."""
         if isinstance(target, Symbol):
             yield self.part("st", ("param", type), Address(target), source)
-        elif isinstance(source, Symbol):
+        elif isinstance(target, Register) and isinstance(source, Symbol):
             yield self.part("ld", ("param", type), target, Address(source))
-        elif not isinstance(target, Sink):
+        elif isinstance(target, Register):
             yield self.part("mov", (type,), target, source)
 
 

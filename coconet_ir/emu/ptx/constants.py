@@ -141,7 +141,8 @@ def integer(tokens: Tokens, what: str, most: int = (1 << 64) - 1) -> int:
     """Read an integer literal up to `most`. Raises `PTXError`."""
     number = _literal(tokens.peek())
     if not isinstance(number, int):
-        raise tokens.expected(f"{what} of 64 bits" if tokens.peek()[:1].isdigit() else what)
+        wrong = number is None and tokens.peek()[:1].isdigit()
+        raise tokens.expected(f"{what} of 64 bits" if wrong else what)
     if number > most:
         raise tokens.error(f"{what} is at most {most}")
     tokens.at += 1

@@ -10,7 +10,7 @@ from coconet_ir.emu.ptx.syntax import Float, Integer, Space, Symbol, Variable, w
 from coconet_ir.emu.ptx.tokens import Tokens
 
 SPACES = frozenset((".param", ".shared", ".local", ".global", ".const"))
-MOST_REGISTERS = 1 << 20
+MOST_REGISTERS = 1 << 17
 """Of a function."""
 _MOST_DIMENSIONS = 16
 _MOST_ELEMENTS = 1 << 22
