@@ -115,7 +115,7 @@ def _run(options: argparse.Namespace) -> int:
         if bar is not None:
             bar.clear()
     if options.format == "json":
-        text = json.dumps(report.to_json(), indent=2)
+        text = json.dumps(report.to_json())
     else:
         text = report.render(_ptx_name(options))
     if options.output == "-":
@@ -153,7 +153,8 @@ def _message(error: Exception, ptx: str) -> str:
     """What is said of an error."""
     match error:
         case Refused():
-            return f"{ptx}:{error.line}: error: {error.what}"
+            place = f"{ptx}:{error.line}" if error.line else ptx
+            return f"{place}: error: {error.what}"
         case PTXError():
             return f"{ptx}:{error.line}:{error.column}: error: {error.message}"
         case _:

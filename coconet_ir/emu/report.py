@@ -74,8 +74,6 @@ class Report:
             while outer is not None:
                 yield f"{outer}: note: inlined here"
                 outer = outer.within
-        if finding.buffer is not None:
-            yield f"note: in {finding.buffer}, {finding.offset} bytes from its beginning"
         yield from (f"note: {note}" for note in finding.notes)
         again = f"--seed {finding.schedule} --schedules 1 shows it again"
         yield f"note: shown by {found.count} of {_schedules(self.schedules)}; {again}"

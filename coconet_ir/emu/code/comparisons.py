@@ -50,11 +50,12 @@ def compare(w: Writer, m: Modifiers, type: str, a: Operand, b: Operand) -> list[
 
 def _compare_halves(w: Writer, m: Modifiers, type: str, test: str, x: str, y: str) -> list[str]:
     ftz = type.startswith("f16") and m.flag("ftz")
+    element = type.removesuffix("x2")
     results: list[str] = []
     for column in zip(lanes(w, type, x), lanes(w, type, y), strict=True):
         if ftz:
-            column = [flush_half(w, value) for value in column]
-        p, q = (widen(w, type.removesuffix("x2"), value) for value in column)
+            column = [flush_half(w, element, value) for value in column]
+        p, q = (widen(w, element, value) for value in column)
         results.append(w.let(f"fcmp {test} double {p}, {q}"))
     return results
 

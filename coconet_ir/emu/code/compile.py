@@ -13,7 +13,14 @@ from coconet_ir.emu.code import entries
 from coconet_ir.emu.code.helpers import helper_text
 from coconet_ir.emu.code.native import native_text
 from coconet_ir.emu.code.table import TABLE
-from coconet_ir.emu.code.thread import Layout, Site, kernel_text, lay_out, write_kernel
+from coconet_ir.emu.code.thread import (
+    Layout,
+    Site,
+    ThreadWriter,
+    kernel_text,
+    lay_out,
+    write_kernel,
+)
 from coconet_ir.emu.ptx.calls import inline_calls
 from coconet_ir.emu.ptx.parse import parse_ptx
 from coconet_ir.emu.ptx.syntax import Function, Instruction, Module, width
@@ -62,13 +69,14 @@ def compile_ptx(text: str) -> Code:
         if function.kernel and not function.declared
     }
     granule = min((_bytes(f) for f in functions.values()), default=4)
+    shared = [v for v in module.variables.values() if v.space == "shared"]
     variables = lay_out([v for v in module.variables.values() if v.space != "shared"], 0, GAP)
     sites: list[Site] = [Site("", Instruction("", (), (), None, 0, ""))]
     parts, helpers = [native_text(granule)], set[str]()
     writers = {}
     for number, (name, function) in enumerate(functions.items()):
-        writer = write_kernel(function, variables, sites, granule)
-        writers[name] = writer
+        writers[name] = writer = ThreadWriter(function, variables, shared, sites, granule)
+        write_kernel(writer)
         helpers |= writer.helpers
         parts.append(kernel_text(writer, f"kernel.{number}"))
     parts.append(helper_text(helpers))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from coconet_ir.emu.code.floats import extreme, saturate
+from coconet_ir.emu.code.helpers.formats import FORMATS
 from coconet_ir.emu.code.kinds import HALVES, typed, values
 from coconet_ir.emu.code.table import Modifiers
 from coconet_ir.emu.code.writer import Writer
@@ -54,10 +55,10 @@ def narrow(w: Writer, element: str, mode: str, value: str) -> str:
     return w.call(f"narrow.{element}.{mode}", f"i{width(element)}", ("double", value))
 
 
-def flush_half(w: Writer, value: str) -> str:
-    """An f16, with a zero of its sign in place of a subnormal number."""
+def flush_half(w: Writer, element: str, value: str) -> str:
+    """An element, with a zero of its sign in place of a subnormal number."""
     size = w.let(f"and i16 {value}, 32767")
-    small = w.let(f"icmp ult i16 {size}, 1024")
+    small = w.let(f"icmp ult i16 {size}, {1 << FORMATS[element].mantissa}")
     sign = w.let(f"and i16 {value}, -32768")
     return w.let(f"select i1 {small}, i16 {sign}, i16 {value}")
 
@@ -83,14 +84,14 @@ def _arithmetic(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
 
     def operation(element: str, column: list[str]) -> str:
         if ftz:
-            column = [flush_half(w, value) for value in column]
+            column = [flush_half(w, element, value) for value in column]
         wide = [widen(w, element, value) for value in column]
         if fused:
             result = w.call("fma.odd", "double", *(("double", value) for value in wide))
         else:
             result = w.let(f"f{i.opcode} double {', '.join(wide)}")
         result = narrow(w, element, "rn", saturate(w, "f64", result) if sat else result)
-        result = flush_half(w, result) if ftz else result
+        result = flush_half(w, element, result) if ftz else result
         return relu_bits(w, 16, result) if relu else result
 
     read = values(w, i, m, type, 3 if fused else 2)
@@ -102,7 +103,7 @@ def _sign(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
     ftz = _takes(m, type, "ftz")
 
     def operation(element: str, column: list[str]) -> str:
-        value = flush_half(w, column[0]) if ftz else column[0]
+        value = flush_half(w, element, column[0]) if ftz else column[0]
         return w.let(f"xor i16 {value}, -32768" if i.opcode == "neg" else f"and i16 {value}, 32767")
 
     w.write(i.operands[0], type, by_lane(w, type, values(w, i, m, type, 1), operation), i)
@@ -116,7 +117,7 @@ def _extreme(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
 
     def operation(element: str, column: list[str]) -> str:
         if ftz:
-            column = [flush_half(w, value) for value in column]
+            column = [flush_half(w, element, value) for value in column]
         signs = w.let(f"xor i16 {column[0]}, {column[1]}")
         if xor:
             column = [w.let(f"and i16 {value}, 32767") for value in column]

@@ -55,13 +55,22 @@ def lay_out(variables: Sequence[Variable], start: int = 0, gap: int = 0) -> Layo
 class ThreadWriter(Writer):
     """Writes the code of one kernel."""
 
-    def __init__(self, function: Function, variables: Layout, sites: list[Site], granule: int):
-        """`variables` are the module's; new sites are added to `sites`."""
+    def __init__(
+        self,
+        function: Function,
+        variables: Layout,
+        shared: Sequence[Variable],
+        sites: list[Site],
+        granule: int,
+    ):
+        """`variables` are the module's, `shared` those that blocks have; new sites are added to `sites`."""
         super().__init__(function)
         self.variables, self.sites, self.granule = variables, sites, granule
         self.parameters = lay_out(function.parameters)
         """Where a kernel's parameters lie."""
-        self.shared = lay_out([v for v in function.variables if v.space == "shared"])
+        own = [v for v in function.variables if v.space == "shared"]
+        self.shared = lay_out(sorted([*shared, *own], key=lambda v: v.external))
+        """Those without a size lie behind the others: a launch says how many bytes are there."""
         self.local = lay_out([v for v in function.variables if v.space == "local"])
         self.passed = {v.name: v for v in function.variables if v.space == "param"}
         """The parameters of calls."""
@@ -192,11 +201,9 @@ class ThreadWriter(Writer):
                 return self.let(f"add i64 {wide}, {operand.offset}") if operand.offset else wide
 
 
-def write_kernel(
-    function: Function, variables: Layout, sites: list[Site], granule: int
-) -> ThreadWriter:
-    """The code of a kernel, `define ptr @kernel(ptr %me)`. Raises `Refused`."""
-    writer = ThreadWriter(function, variables, sites, granule)
+def write_kernel(writer: ThreadWriter) -> None:
+    """Write the code of a kernel. Raises `Refused`."""
+    function = writer.function
     writer.suspend(Op.START, None)
     for item in function.body:
         match item:
@@ -208,7 +215,6 @@ def write_kernel(
                 pass
     if not writer.ended:
         writer.emit("br label %end")
-    return writer
 
 
 def _write(writer: ThreadWriter, item: Instruction) -> None:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import math
 from collections.abc import Callable
+from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-import coconet_ir.emu.code.entries  # noqa: F401  fills the table
 from coconet_ir.emu.code.helpers import helper_text
-from coconet_ir.emu.code.table import write_instruction
+from coconet_ir.emu.code.table import Refused, write_instruction
 from coconet_ir.emu.code.writer import Writer
 from coconet_ir.emu.ptx.parse import parse_ptx
 from coconet_ir.emu.ptx.syntax import Function, Instruction, width
+
+llvm: Any = import_module("llvmlite.binding")
+import_module("coconet_ir.emu.code.entries")  # it fills the table
 
 Array = npt.NDArray[Any]
 Evaluate = Callable[..., Any]
@@ -50,13 +54,17 @@ def _loop(writer: Writer, inputs: list[str], outputs: list[str]) -> str:
         if k < len(inputs):
             before += [
                 f"%read.{k} = load i{max(n, 8)}, ptr %place.{k}",
-                f"%in.{k} = trunc i8 %read.{k} to i1" if n == 1 else f"%in.{k} = or i{n} %read.{k}, 0",
+                f"%in.{k} = trunc i8 %read.{k} to i1"
+                if n == 1
+                else f"%in.{k} = or i{n} %read.{k}, 0",
                 f"store i{n} %in.{k}, ptr {slot}",
             ]
         else:
             after += [
                 f"%out.{k} = load i{n}, ptr {slot}",
-                f"%write.{k} = zext i1 %out.{k} to i8" if n == 1 else f"%write.{k} = or i{n} %out.{k}, 0",
+                f"%write.{k} = zext i1 %out.{k} to i8"
+                if n == 1
+                else f"%write.{k} = or i{n} %out.{k}, 0",
                 f"store i{max(n, 8)} %write.{k}, ptr %place.{k}",
             ]
     lines = [
@@ -74,8 +82,7 @@ def _loop(writer: Writer, inputs: list[str], outputs: list[str]) -> str:
     return "\n".join(lines)
 
 
-@pytest.fixture(scope="session")
-def target() -> llvm.TargetMachine:
+def _target() -> Any:
     """This machine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -85,7 +92,7 @@ def target() -> llvm.TargetMachine:
 
 
 @pytest.fixture(scope="session")
-def evaluate(target: llvm.TargetMachine) -> Evaluate:
+def evaluate() -> Evaluate:
     """Run instructions on each element of arrays.
 
     `evaluate("add.s32 d, a, b;", d="b32", a=x, b=y)`: arrays of unsigned integers are registers that hold their bits,
@@ -107,6 +114,7 @@ def evaluate(target: llvm.TargetMachine) -> Evaluate:
         text = _loop(writer, list(given), list(wanted)) + "\n" + helper_text(writer.helpers)
         module = llvm.parse_assembly(text)
         module.verify()
+        target = _target()
         options = llvm.create_pipeline_tuning_options(2)
         builder = llvm.create_pass_builder(target, options)
         builder.getModulePassManager().run(module, builder)
@@ -131,8 +139,6 @@ def refuse() -> Callable[[str], str]:
     """Write an instruction on registers `d`, `a`, `b`, `c` (b32) and `p`; the message of its refusal."""
 
     def run(instruction: str) -> str:
-        from coconet_ir.emu.code.table import Refused
-
         registers = {name: "b32" for name in "dabc"} | {"p": "pred"}
         (item, _) = _function(instruction, registers).body
         assert isinstance(item, Instruction)
@@ -174,10 +180,140 @@ def numbers() -> Callable[..., tuple[Array, ...]]:
             edges = edges[:: 3 if bits > 16 else 2]
         table = np.array(list(itertools.product(edges, repeat=columns)), type)
         noise = generator.integers(0, 1 << bits, (random, columns), np.uint64).astype(type)
-        near = generator.integers(0, 9, (random, columns), np.uint64).astype(type) << type.type(bits - 9)
+        near = generator.integers(0, 9, (random, columns), np.uint64).astype(type) << type.type(
+            bits - 9
+        )
         middle = type.type({16: 0x3C00, 32: 0x3F000000, 64: 0x3FE0000000000000}[bits])
         close = (noise & type.type(top | top // 512 - 1)) + middle + (near & ~type.type(top))
         both = np.concatenate([table, noise, close])
         return tuple(np.ascontiguousarray(both[:, k]) for k in range(columns))
 
     return make
+
+
+# Exact arithmetic. A number is its sign and its magnitude, a fraction or infinity; None is NaN.
+
+Number = tuple[int, Fraction | float] | None
+
+
+def decode(bits: int, exponent: int, mantissa: int) -> Number:
+    """The number of a format that bits are."""
+    sign, size = bits >> exponent + mantissa & 1, bits & (1 << exponent + mantissa) - 1
+    field, fraction = size >> mantissa, size & (1 << mantissa) - 1
+    if field == (1 << exponent) - 1:
+        return None if fraction else (sign, math.inf)
+    scale = max(field, 1) - (1 << exponent - 1) + 2 - 1 - mantissa
+    whole = fraction + (1 << mantissa if field else 0)
+    return sign, Fraction(whole << scale if scale > 0 else whole, 1 << max(-scale, 0))
+
+
+def encode(number: Number, exponent: int, mantissa: int, mode: str) -> int:
+    """A number rounded to a format, as bits; NaN is all ones but the sign."""
+    infinity = (1 << exponent) - 1 << mantissa
+    if number is None:
+        return infinity | (1 << mantissa) - 1
+    sign, size = number
+    top = sign << exponent + mantissa
+    if not isinstance(size, Fraction):
+        return top | infinity
+    least = 2 - (1 << exponent - 1)
+    power = size.numerator.bit_length() - size.denominator.bit_length()
+    power -= size < Fraction(2) ** power
+    power = max(power, least) if size else least
+    whole, rest = divmod(size / Fraction(2) ** (power - mantissa), 1)
+    away = {"rz": False, "rm": sign == 1, "rp": sign == 0}
+    half = Fraction(1, 2)
+    up = {
+        "rn": rest > half or (rest == half and whole % 2 == 1),
+        "rna": rest >= half,
+    }.get(mode, rest > 0 and away.get(mode, False))
+    result = (power - least << mantissa) + int(whole) + up
+    if result >= infinity:
+        result = infinity if away.get(mode, True) else infinity - 1
+    return top | result
+
+
+def _root(size: Fraction) -> Fraction:
+    """A square root, exact or between the neighbours of 128 bits that the exact one is between."""
+    places = 200 + size.denominator.bit_length()
+    scaled = size * 4**places
+    root = math.isqrt(int(scaled))
+    return Fraction(2 * root + (root * root != scaled), 2 << places)
+
+
+def _add(a: Number, b: Number, mode: str) -> Number:
+    if a is None or b is None:
+        return None
+    if math.inf in (a[1], b[1]):
+        signs = {sign for sign, size in (a, b) if size == math.inf}
+        return (signs.pop(), math.inf) if len(signs) == 1 else None
+    total = sum((-1) ** sign * Fraction(size) for sign, size in (a, b))
+    if total == 0:
+        return (a[0] if a[0] == b[0] else int(mode == "rm")), Fraction(0)
+    return int(total < 0), abs(Fraction(total))
+
+
+def _multiply(a: Number, b: Number) -> Number:
+    if a is None or b is None:
+        return None
+    sign = a[0] ^ b[0]
+    if math.inf in (a[1], b[1]):
+        return None if 0 in (a[1], b[1]) else (sign, math.inf)
+    return sign, Fraction(a[1]) * Fraction(b[1])
+
+
+def _divide(a: Number, b: Number) -> Number:
+    if a is None or b is None or a[1] == b[1] == 0 or a[1] == b[1] == math.inf:
+        return None
+    sign = a[0] ^ b[0]
+    if a[1] == math.inf or b[1] == 0:
+        return sign, math.inf
+    return sign, Fraction(0) if b[1] == math.inf else Fraction(a[1]) / Fraction(b[1])
+
+
+def _operate(operation: str, mode: str, x: list[Number]) -> Number:
+    if operation in ("add", "sub"):
+        y = x[1]
+        if operation == "sub" and y is not None:
+            y = (1 - y[0], y[1])
+        return _add(x[0], y, mode)
+    if operation == "mul":
+        return _multiply(x[0], x[1])
+    if operation == "div":
+        return _divide(x[0], x[1])
+    if operation == "fma":
+        return _add(_multiply(x[0], x[1]), x[2], mode)
+    assert operation == "sqrt"
+    if x[0] is None or (x[0][0] and x[0][1] != 0):
+        return None
+    return x[0] if x[0][1] in (0, math.inf) else (0, _root(Fraction(x[0][1])))
+
+
+@pytest.fixture(scope="session")
+def exact() -> Callable[..., Array]:
+    """`exact("fma", "rz", 8, 23, a, b, c)`: the operation on bits of a format, rounded once; NaN is canonical."""
+
+    def run(operation: str, mode: str, exponent: int, mantissa: int, *columns: Array) -> Array:
+        results = [
+            encode(
+                _operate(operation, mode, [decode(int(bits), exponent, mantissa) for bits in row]),
+                exponent,
+                mantissa,
+                mode,
+            )
+            for row in zip(*columns, strict=True)
+        ]
+        return np.array(results, columns[0].dtype)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def convert() -> Callable[..., Array]:
+    """`convert((8, 23), (5, 10), "rn", bits)`: bits of a format rounded to another one."""
+
+    def run(source: tuple[int, int], target: tuple[int, int], mode: str, bits: Array) -> Array:
+        values = [encode(decode(int(x), *source), *target, mode) for x in bits]
+        return np.array(values, f"u{(sum(target) + 8) // 8 if sum(target) < 32 else 8}")
+
+    return run

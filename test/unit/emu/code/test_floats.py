@@ -1,13 +1,206 @@
-"""f32 and f64 against exact rational arithmetic that is rounded here."""
+"""f32 and f64 against exact arithmetic on fractions, and against NumPy."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 from typing import Any
 
-def test_add(evaluate: Any, numbers: Any):
-    import numpy as np
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+Array = npt.NDArray[Any]
+Evaluate = Callable[..., Any]
+Numbers = Callable[..., tuple[Array, ...]]
+Exact = Callable[..., Array]
+
+FORMATS = {"f32": (32, 8, 23), "f64": (64, 11, 52)}
+COUNTS = {"add": 2, "sub": 2, "mul": 2, "div": 2, "fma": 3, "sqrt": 1}
+NAN = 0x7FFFFFFF
+
+
+def one_nan(type: str, bits: Array) -> Array:
+    """Bits, with the canonical NaN for every NaN."""
+    float_type = {"f32": np.float32, "f64": np.float64}[type]
+    canonical = (1 << FORMATS[type][0] - 1) - 1
+    return np.where(np.isnan(bits.view(float_type)), bits.dtype.type(canonical), bits)
+
+
+def flush(bits: Array) -> Array:
+    """f32 numbers without subnormal ones."""
+    small = bits & np.uint32(0x7FFFFFFF) < 0x00800000
+    return np.where(small, bits & np.uint32(0x80000000), bits)
+
+
+@pytest.mark.parametrize("type", FORMATS)
+@pytest.mark.parametrize("operation", COUNTS)
+def test_every_rounding_is_exact(
+    type: str, operation: str, evaluate: Evaluate, numbers: Numbers, exact: Exact
+) -> None:
+    bits, exponent, mantissa = FORMATS[type]
+    count = COUNTS[operation]
+    columns = [column[::7] for column in numbers(bits, count, 2003 if type == "f32" else 501)]
+    names = "abc"[:count]
+    sources = dict(zip(names, columns, strict=True))
+    for mode in ("rn", "rz", "rm", "rp"):
+        instruction = f"{operation}.{mode}.{type} d, {', '.join(names)};"
+        got = evaluate(instruction, d=f"b{bits}", **sources)
+        want = exact(operation, mode, exponent, mantissa, *columns)
+        np.testing.assert_array_equal(one_nan(type, got), want, f"{operation}.{mode}")
+        if type == "f32":
+            np.testing.assert_array_equal(got, want)
+
+
+def test_without_a_rounding_it_is_to_nearest(evaluate: Evaluate, numbers: Numbers) -> None:
     a, b = numbers(32, 2)
-    got = evaluate("add.rn.f32 d, a, b;", d="b32", a=a, b=b)
-    with np.errstate(all="ignore"):
-        want = a.view(np.float32) + b.view(np.float32)
-    bits = np.where(np.isnan(want), 0x7FFFFFFF, want.view(np.uint32))
-    np.testing.assert_array_equal(got, bits)
+    for operation in ("add", "sub", "mul"):
+        plain = evaluate(f"{operation}.f32 d, a, b;", d="b32", a=a, b=b)
+        nearest = evaluate(f"{operation}.rn.f32 d, a, b;", d="b32", a=a, b=b)
+        np.testing.assert_array_equal(plain, nearest)
+
+
+def test_mad_is_fused(evaluate: Evaluate, numbers: Numbers) -> None:
+    a, b, c = numbers(64, 3)
+    mad = evaluate("mad.rz.f64 d, a, b, c;", d="b64", a=a, b=b, c=c)
+    fma = evaluate("fma.rz.f64 d, a, b, c;", d="b64", a=a, b=b, c=c)
+    np.testing.assert_array_equal(mad, fma)
+
+
+def test_reciprocals(evaluate: Evaluate, numbers: Numbers, exact: Exact) -> None:
+    for type, (bits, exponent, mantissa) in FORMATS.items():
+        (a,) = numbers(bits, 1, 501)
+        one = np.full_like(a, np.array(1, f"f{bits // 8}").view(a.dtype))
+        for mode in ("rn", "rp"):
+            got = evaluate(f"rcp.{mode}.{type} d, a;", d=f"b{bits}", a=a)
+            want = exact("div", mode, exponent, mantissa, one, a)
+            np.testing.assert_array_equal(one_nan(type, got), want)
+
+
+@pytest.mark.parametrize("operation", COUNTS)
+def test_ftz_flushes_what_goes_in_and_comes_out(
+    operation: str, evaluate: Evaluate, numbers: Numbers, exact: Exact
+) -> None:
+    count = COUNTS[operation]
+    columns = [column[::5] for column in numbers(32, count, 1001)]
+    names = "abc"[:count]
+    instruction = f"{operation}.rn.ftz.f32 d, {', '.join(names)};"
+    got = evaluate(instruction, d="b32", **dict(zip(names, columns, strict=True)))
+    want = exact(operation, "rn", 8, 23, *(flush(column) for column in columns))
+    np.testing.assert_array_equal(got, flush(want))
+
+
+def test_sat_clamps_and_takes_nan_to_zero(evaluate: Evaluate, numbers: Numbers) -> None:
+    a, b, c = numbers(32, 3)
+    for operation in ("add", "sub", "mul", "fma"):
+        sources = {"a": a, "b": b} if operation != "fma" else {"a": a, "b": b, "c": c}
+        names = ", ".join(sources)
+        plain = evaluate(f"{operation}.rn.f32 d, {names};", d="b32", **sources).view(np.float32)
+        got = evaluate(f"{operation}.rn.sat.f32 d, {names};", d="b32", **sources)
+        want = np.where(np.isnan(plain), 0, np.clip(plain, 0, 1)) + np.float32(0)
+        np.testing.assert_array_equal(got, want.astype(np.float32).view(np.uint32))
+
+
+def test_signs(evaluate: Evaluate, numbers: Numbers) -> None:
+    for type, (bits, _, _) in FORMATS.items():
+        a, b = numbers(bits, 2)
+        top = a.dtype.type(1 << bits - 1)
+        d = f"b{bits}"
+        np.testing.assert_array_equal(evaluate(f"neg.{type} d, a;", d=d, a=a), a ^ top)
+        np.testing.assert_array_equal(evaluate(f"abs.{type} d, a;", d=d, a=a), a & ~top)
+        got = evaluate(f"copysign.{type} d, a, b;", d=d, a=a, b=b)
+        np.testing.assert_array_equal(got, (a & top) | (b & ~top))
+    (a,) = numbers(32, 1)
+    top = np.uint32(1 << 31)
+    np.testing.assert_array_equal(evaluate("neg.ftz.f32 d, a;", d="b32", a=a), flush(a) ^ top)
+    np.testing.assert_array_equal(evaluate("abs.ftz.f32 d, a;", d="b32", a=a), flush(a) & ~top)
+
+
+def extreme(opcode: str, a: float, b: float, propagate: bool) -> float:
+    """As PTX's description says it."""
+    if np.isnan(a) or np.isnan(b):
+        return np.nan if propagate or (np.isnan(a) and np.isnan(b)) else (b if np.isnan(a) else a)
+    below = a < b or (a == b and np.signbit(a) > np.signbit(b))
+    return a if below == (opcode == "min") else b
+
+
+@pytest.mark.parametrize("opcode", ["min", "max"])
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_extremes(opcode: str, evaluate: Evaluate, numbers: Numbers) -> None:
+    for type, (bits, _, _) in FORMATS.items():
+        a, b = numbers(bits, 2, 501)
+        float_type = np.dtype(f"f{bits // 8}")
+        x, y = a.view(float_type), b.view(float_type)
+        for propagate in (False, True) if type == "f32" else (False,):
+            nan = ".NaN" if propagate else ""
+            got = evaluate(f"{opcode}{nan}.{type} d, a, b;", d=f"b{bits}", a=a, b=b)
+            want = [extreme(opcode, p, q, propagate) for p, q in zip(x, y, strict=True)]
+            want_bits = np.array(want, float_type).view(a.dtype)
+            np.testing.assert_array_equal(one_nan(type, got), one_nan(type, want_bits))
+            if type == "f32":
+                np.testing.assert_array_equal(got, one_nan(type, want_bits))
+
+
+@pytest.mark.parametrize("opcode", ["min", "max"])
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_extremes_of_magnitudes_and_of_three(
+    opcode: str, evaluate: Evaluate, numbers: Numbers
+) -> None:
+    a, b = numbers(32, 2, 501)
+    sizes = [(x & np.uint32(NAN)).view(np.float32) for x in (a, b)]
+    got = evaluate(f"{opcode}.xorsign.abs.f32 d, a, b;", d="b32", a=a, b=b)
+    want = [extreme(opcode, p, q, False) for p, q in zip(*sizes, strict=True)]
+    want_bits = np.array(want, np.float32).view(np.uint32) | ((a ^ b) & np.uint32(1 << 31))
+    np.testing.assert_array_equal(got, one_nan("f32", want_bits))
+
+    three = numbers(32, 3, 501)
+    x, y, z = (column.view(np.float32) for column in three)
+    for nan, propagate in (("", False), (".NaN", True)):
+        got = evaluate(
+            f"{opcode}{nan}.f32 d, a, b, c;", d="b32", **dict(zip("abc", three, strict=True))
+        )
+        want = [
+            extreme(opcode, extreme(opcode, p, q, propagate), r, propagate)
+            for p, q, r in zip(x, y, z, strict=True)
+        ]
+        bits = np.array(want, np.float32).view(np.uint32)
+        np.testing.assert_array_equal(got, one_nan("f32", bits))
+    got = evaluate(f"{opcode}.abs.f32 d, a, b, c;", d="b32", **dict(zip("abc", three, strict=True)))
+    tops = (column & np.uint32(NAN) for column in three)
+    want = evaluate(f"{opcode}.f32 d, a, b, c;", d="b32", **dict(zip("abc", tops, strict=True)))
+    np.testing.assert_array_equal(got, want)
+
+
+def test_classes(evaluate: Evaluate, numbers: Numbers) -> None:
+    for type, (bits, _, _) in FORMATS.items():
+        (a,) = numbers(bits, 1)
+        x = a.view(f"f{bits // 8}")
+        small = (np.abs(x) < np.finfo(x.dtype).tiny) & (x != 0)
+        classes = {
+            "finite": np.isfinite(x),
+            "infinite": np.isinf(x),
+            "number": ~np.isnan(x),
+            "notanumber": np.isnan(x),
+            "normal": np.isfinite(x) & ~small,
+            "subnormal": small,
+        }
+        for name, want in classes.items():
+            got = evaluate(f"testp.{name}.{type} p, a;", p="pred", a=a)
+            np.testing.assert_array_equal(got, want, name)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "message"),
+    [
+        ("fma.f32 d, a, b, c", "does not say how it rounds"),
+        ("sqrt.f32 d, a", "does not say how it rounds"),
+        ("min.xorsign.f32 d, a, b", "without .abs"),
+        ("min.abs.f32 d, a, b", ".abs"),
+        ("min.xorsign.abs.f32 d, a, b, c", "xorsign"),
+        ("testp.f32 p, a", "does not say what it tests"),
+        ("add.rna.f32 d, a, b", ".rna"),
+        ("add.rn.f32 d, a", "has 2 operands"),
+        ("neg.e4m3 d, a", "does not have"),
+    ],
+)
+def test_refusals(instruction: str, message: str, refuse: Callable[[str], str]) -> None:
+    assert message in refuse(f"{instruction};")
