@@ -168,20 +168,12 @@ def test_bodies(text: str, column: int, message: str) -> None:
 # Changed texts
 
 TOKEN = re.compile(r"\s+|[\w$%.:]+|//[^\n]*|.")
-ODD = [*"{}()[]<>;,@!|+-?:=_%", '"', "/*", "0x", "0f", "1e999", "9" * 30, "é", "\0", "{ {", "} }"]
-ODD += [
-    ".reg",
-    ".b32",
-    ".v2",
-    ".param",
-    ".extern",
-    ".shared",
-    ".func",
-    ".alias",
-    ".section",
-    ".loc",
-]
-ODD += ['.file 1 "x"', ".branchtargets", ".callprototype", "WARP_SZ", "call", "ret;", "T: "]
+ODD = (
+    *"{}()[]<>;,@!|+-?:=_%",
+    *('"', "/*", "0x", "0f", "1e999", "9" * 30, "é", "\0", "{ {", "} }", "WARP_SZ", "T: "),
+    *(".reg", ".b32", ".v2", ".param", ".extern", ".shared", ".func", ".alias", ".section", ".loc"),
+    *('.file 1 "x"', ".branchtargets", ".callprototype", "call", "ret;"),
+)
 
 
 def changed(text: str, choose: random.Random) -> str:
