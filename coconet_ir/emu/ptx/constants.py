@@ -7,6 +7,8 @@ import struct
 from collections.abc import Callable
 from functools import lru_cache
 
+import numpy as np
+
 from coconet_ir.emu.ptx.syntax import Float, Integer
 from coconet_ir.emu.ptx.tokens import Tokens
 
@@ -92,6 +94,13 @@ def constant(tokens: Tokens) -> Integer | Float:
         raise tokens.error("a number in the form 0f has no sign in front")
     tokens.at += 1 + negative
     return Float(value.bits ^ negative << value.width - 1, value.width)
+
+
+def single(bits: int) -> int:
+    """The bits of the number of 32 bits that is next to one of 64 bits."""
+    (value,) = struct.unpack("<d", struct.pack("<Q", bits))
+    with np.errstate(over="ignore"):
+        return int(np.float32(value).view(np.uint32))
 
 
 def expression(tokens: Tokens, looser: int = 0, depth: int = 0) -> int:

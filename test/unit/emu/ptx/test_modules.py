@@ -70,8 +70,15 @@ def numbers(*values: int) -> tuple[Integer, ...]:
         (".u32 x[][2] = {{1}, {2}, {3}}", 6, numbers(1, 0, 2, 0, 3)),
         (".v2 .u16 x[2] = {{1, 2}, {3, 4}}", 4, numbers(1, 2, 3, 4)),
         (".v2 .u16 x = {1, 2}", 2, numbers(1, 2)),
-        (".f32 x[2] = {0f3F800000, 1.5}", 2, (Float(0x3F800000, 32), Float(0x3FF8 << 48, 64))),
+        (".f32 x[2] = {0f3F800000, -1.5}", 2, (Float(0x3F800000, 32), Float(0xBFC00000, 32))),
+        (".f32 x = 1e300", 1, (Float(0x7F800000, 32),)),
+        (".f64 x = 1.5", 1, (Float(0x3FF8 << 48, 64),)),
         (".u64 x[3] = {y, y+8, generic(y)+4}", 3, (Symbol("y"), Symbol("y", 8), Symbol("y", 4))),
+        (
+            ".u8 x[3] = {0xFF(y), 0xFF00(generic(y)+4), 0xFF00000000000000(y+8)}",
+            3,
+            (Symbol("y", 0, 0), Symbol("y", 4, 1), Symbol("y", 8, 7)),
+        ),
     ],
 )
 def test_initial_values(read: Read, text: str, count: int, initial: object) -> None:
