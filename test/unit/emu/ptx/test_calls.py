@@ -84,11 +84,11 @@ def test_parameters_become_variables_of_the_caller(read: Read) -> None:
         "brx.idx %r1.call1, T.call1",
         "A.call1:",
         "st.param.b32 [z.1+0], %r2.call1",
-        "@%p1.call1 bra $end.call1",
+        "@%p1.call1 bra call1.end",
         "B.call1:",
         "mov.u32 %r1.call1, depot.call1",
-        "bra.uni $end.call1",
-        "$end.call1:",
+        "bra.uni call1.end",
+        "call1.end:",
         "ld.param.b32 %r1, [z.1+0]",
         "ret",
     ]
@@ -105,27 +105,27 @@ def test_registers_and_constants_are_moved(read: Read) -> None:
         read(
             ".func (.reg .b32 o, .param .b32 q) f(.reg .b32 a, .param .b32 b) { mov.b32 o, a; ret; }\n"
             ".entry k() { .reg .b32 %r<4>; .param .b32 p, v;\n"
-            "call (%r1, %r2), f, (%r3, 7);\ncall (v, _), f, (p, p);\ncall f, (1, %r1); }"
+            "call (%r1, %r2), f, (%r1, 7);\ncall (v, _), f, (p, p);\ncall (_, _), f, (1, %r1); }"
         )
     )
     assert shown(function) == [
-        "mov.b32 a.call1, %r3",
+        "mov.b32 a.call1, %r1",
         "st.param.b32 [b.call1+0], 7",
         "mov.b32 o.call1, a.call1",
-        "bra $end.call1",
-        "$end.call1:",
+        "bra call1.end",
+        "call1.end:",
         "mov.b32 %r1, o.call1",
         "ld.param.b32 %r2, [q.call1+0]",
         "ld.param.b32 a.call2, [p+0]",
         "mov.b32 o.call2, a.call2",
-        "bra $end.call2",
-        "$end.call2:",
+        "bra call2.end",
+        "call2.end:",
         "st.param.b32 [v+0], o.call2",
         "mov.b32 a.call3, 1",
         "st.param.b32 [b.call3+0], %r1",
         "mov.b32 o.call3, a.call3",
-        "bra $end.call3",
-        "$end.call3:",
+        "bra call3.end",
+        "call3.end:",
     ]
 
 
@@ -139,16 +139,16 @@ def test_guards_and_calls_in_calls(read: Read) -> None:
         )
     )
     assert shown(function) == [
-        "@p bra $skip.call1",
+        "@p bra call1.skip",
         "bar.sync 0",
-        "bra $end.call2",
-        "$end.call2:",
+        "bra call2.end",
+        "call2.end:",
         "exit",
-        "$end.call1:",
-        "$skip.call1:",
+        "call1.end:",
+        "call1.skip:",
         "bar.sync 0",
-        "bra $end.call3",
-        "$end.call3:",
+        "bra call3.end",
+        "call3.end:",
         "ret",
     ]
     found = [item.location for item in function.body if isinstance(item, Instruction)]
@@ -175,10 +175,10 @@ def test_variables_that_calls_share(read: Read) -> None:
         "mov.u64 a, s",
         "mov.u64 a.call1, s.in.f",
         "mov.u64 a.call1, x",
-        "$end.call1:",
+        "call1.end:",
         "mov.u64 a.call2, s.in.f",
         "mov.u64 a.call2, x",
-        "$end.call2:",
+        "call2.end:",
     ]
     assert [v.name for v in function.variables] == ["x.in.k", "s", "s.in.f"]
 
@@ -195,9 +195,9 @@ def test_functions_of_the_library(read: Read) -> None:
     assert shown(function) == [
         "st.param.b32 [v+0], 0",
         "mov.b32 r, 0",
-        "@!p bra $skip.call3",
+        "@!p bra call3.skip",
         "trap",
-        "$skip.call3:",
+        "call3.skip:",
     ]
 
 
@@ -218,6 +218,11 @@ def test_functions_of_the_library(read: Read) -> None:
             "call f;",
             "`f` has 1 parameters and 0 results, and is called",
         ),
+        (
+            ".func (.param .b32 o) f { }",
+            "call f;",
+            "`f` has 0 parameters and 1 results, and is called",
+        ),
         (".func f(.param .b64 a) { }", "call f, (x);", "`a` of `f` has 8 bytes, and 4 are passed"),
         (
             ".func f(.param .b8 a[8]) { }",
@@ -230,6 +235,11 @@ def test_functions_of_the_library(read: Read) -> None:
             ".func (.param .b32 o) f(.param .b32 a) { }",
             "call (x), f, (x);",
             "`call (x), f, (x)` uses a variable for two things",
+        ),
+        (
+            ".func (.param .b32 o, .param .b32 q) f { }",
+            "call (x, x), f;",
+            "`call (x, x), f` uses a variable for two things",
         ),
     ],
 )
