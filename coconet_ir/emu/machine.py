@@ -109,9 +109,9 @@ class Emulator:
         """Run under the schedule of a seed."""
         run = Run(self, Schedule(seed), seed)
         answer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 4)(
-            run.on_access
+            run.weak.on_access
         )
-        more = ctypes.CFUNCTYPE(ctypes.c_int64)(run.new_readers)
+        more = ctypes.CFUNCTYPE(ctypes.c_int64)(run.weak.new_readers)
         self._set("on_access", ctypes.cast(answer, ctypes.c_void_p).value)
         self._set("new_readers", ctypes.cast(more, ctypes.c_void_p).value)
         self._set("threads", self.threads)

@@ -110,7 +110,7 @@ class Stream:
     def _finish(self, clock: Clock) -> None:
         """End a step that the host does itself."""
         slot = self.rank
-        self.ends[self.next] = clock.with_slot(slot, self.run.epoch(slot))
+        self.ends[self.next] = clock.with_slot(slot, int(self.run.epochs[slot]))
         self.run.next_epoch(slot)
         self.next += 1
         self.arrived = False
@@ -149,7 +149,7 @@ class Stream:
         region = run.space.buffers[self.rank][place.owner]
         start = region.offset + place.offset
         if place.offset + count > region.bytes:
-            run.report(
+            run.reports.add(
                 "out of bounds",
                 f"rank {self.rank} uses bytes {place.offset} to {place.offset + count} of {region.name}, which has "
                 f"{region.bytes}",
@@ -174,7 +174,9 @@ class Stream:
             calls = "; ".join(
                 f"rank {r}: {_describe(s)}" for r, s in zip(step.ranks, found, strict=True)
             )
-            self.run.report("invalid", f"ranks call different collectives: {calls}", [self.where()])
+            self.run.reports.add(
+                "invalid", f"ranks call different collectives: {calls}", [self.where()]
+            )
             return
         before = [stream._known(stream.next) for stream in group]
         given: list[Array] = []
@@ -184,7 +186,7 @@ class Stream:
                 return
             given += data
         results = host.collective(found[0], given)
-        epochs = [self.run.epoch(stream.rank) for stream in group]
+        epochs = [int(self.run.epochs[stream.rank]) for stream in group]
         for number, stream in enumerate(group):
             givers = host.feeds(step)[number]
             told = [before[g].with_slot(group[g].rank, epochs[g]) for g in givers]

@@ -44,9 +44,14 @@ class Schedule:
             self._random.shuffle(found)
         return found
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether anybody is held back now."""
+        return self._victim is not None and self._events >= self._from
+
     def holds(self, ranks: int, rank: int, block: int, slot: int) -> bool:
         """Whether a rank, a block of a number or a thread of a slot is held back now."""
-        if self._victim is None or self._events < self._from:
+        if self._victim is None or not self.is_holding:
             return False
         kind, share = self._victim
         if kind == "rank":
