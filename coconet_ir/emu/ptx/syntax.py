@@ -49,6 +49,8 @@ class Symbol:
 
     name: str
     offset: int = 0
+    byte: int | None = None
+    """Which byte of the address it is, as an initial value can be: `0xFF00(x)` is the second. None for all."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class Variable:
     align: int = 0
     """In bytes; 0 for the natural one."""
     initial: tuple[Integer | Float | Symbol, ...] = ()
-    """The first elements; the others are zero. `generic(x)` and `x+4` are symbols."""
+    """The first elements; the others are zero. `generic(x)` and `x+4` are symbols. Floats have the type's width."""
     external: bool = False
 
     @property
