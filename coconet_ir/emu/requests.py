@@ -43,7 +43,7 @@ class Request(NamedTuple):
         return self.word >> 8 & 0xFF
 
     @property
-    def count(self) -> int:
+    def scalars(self) -> int:
         """How many scalars are accessed."""
         return self.word >> 16 & 0xFF
 
@@ -80,9 +80,9 @@ class Requests:
         if not self._is_sound(request, write=False):
             return False
         found: list[Location] = []
-        for index in range(request.count):
+        for index in range(request.scalars):
             offset = request.offset + index * request.size
-            location = run.strong.location(slot, offset, request.size, site, write=False)
+            location = run.strong.location(slot, offset, request.size, site, read=True, write=False)
             if location is None:
                 return False
             found.append(location)
@@ -101,9 +101,9 @@ class Requests:
         if not self._is_sound(request, write=True):
             return False
         mask = (1 << 8 * request.size) - 1
-        for index in range(request.count):
+        for index in range(request.scalars):
             offset = request.offset + index * request.size
-            location = run.strong.location(slot, offset, request.size, site, write=True)
+            location = run.strong.location(slot, offset, request.size, site, read=False, write=True)
             if location is None:
                 return False
             if (lost := self._lost(location, slot, site)) is not None:
@@ -119,7 +119,7 @@ class Requests:
         """Another thread's store that a store of what was computed from an older value overwrites."""
         if self.run.emulator.updates(site):
             seen = self.run.strong.newer(location, slot)
-            for message in location.messages[seen + 1 :]:
+            for message in location.since(seen + 1):
                 if message.access.slot != slot:
                     return message.access
         return None
@@ -128,7 +128,9 @@ class Requests:
         run, slot, site = self.run, request.slot, request.site
         if not self._is_sound(request, write=True):
             return False
-        location = run.strong.location(slot, request.offset, request.size, site, write=True)
+        location = run.strong.location(
+            slot, request.offset, request.size, site, read=True, write=True
+        )
         if location is None or not run.waiting.may_update(slot, site, location):
             return False
         type = run.emulator.code.sites[site].instruction.modifiers[-1]
@@ -145,15 +147,13 @@ class Requests:
 
     def _is_sound(self, request: Request, write: bool) -> bool:
         """Whether an access is aligned and inside of memory."""
-        run, bytes = self.run, request.size * request.count
+        run, bytes = self.run, request.size * request.scalars
+        if not request.address % bytes and request.offset < run.space.limit:
+            return True
         me = run.access(request.slot, request.site)
         if request.address % bytes:
-            run.reports.misaligned(me, request.offset, bytes, write)
-            return False
-        if request.offset >= run.space.limit:
-            run.reports.outside(me, request.offset, bytes, write)
-            return False
-        return True
+            return run.reports.misaligned(me, request.offset, bytes, write)
+        return run.reports.outside(me, request.offset, bytes, write)
 
     # What else
 

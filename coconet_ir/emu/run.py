@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from coconet_ir.emu.access import Access
 from coconet_ir.emu.blocks import Block, Grid
-from coconet_ir.emu.clocks import Clock, join
+from coconet_ir.emu.clocks import Clock, Row, join
 from coconet_ir.emu.code.layout import RECORD, SITE_BITS, THREAD_SHIFT, Op, Scope
 from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.ranks import Stream
@@ -40,10 +40,10 @@ class Run:
         self.records, self.handles = emulator.records, emulator.handles
         self.findings: list[Finding] = []
         count = emulator.threads
-        self.epochs = np.ones(count, np.int32)
+        self.epochs: Row = np.ones(count, np.int32)
         first = np.zeros(count, np.int32)
         first[: len(emulator.job.ranks)] = 1  # what the buffers begin with
-        start = Clock(first, {})
+        start = Clock(first, np.zeros(0, np.int32))
         self.clocks: list[Clock] = [start] * count
         self.blocks: list[Block | None] = [None] * count
         """The block of each slot now; None for a host."""
@@ -198,9 +198,13 @@ class Run:
             self.clocks[slot] = clock
         self._rows[slots] = clock.address
 
+    def clocks_of(self, slots: Ids) -> set[Clock]:
+        """What threads know, each clock once."""
+        return {self.clocks[slot] for slot in cast(list[int], slots.tolist())}
+
     def meet(self, slots: Ids) -> Clock:
         """What threads know together after a barrier, and their next epochs."""
-        clock = join([self.clocks[slot] for slot in slots.tolist()], slots, self.epochs[slots])
+        clock = join(self.clocks_of(slots), slots, self.epochs[slots])
         self.next_epochs(slots)
         return clock
 

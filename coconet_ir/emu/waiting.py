@@ -1,8 +1,8 @@
 """Threads that wait for memory: a loop that finds nothing new is blocked until there is something new.
 
-A thread goes round in a loop when a strong read, at the same instruction, finds the same message again. Then it waits for
-any of the locations that it read since it last found something new. When nobody else can go on, it may look again a few
-times (`LOOKS`): a loop that ends by counting does so. Virtual time moves on only when all that is left waits for time.
+A thread goes round in a loop when a strong read, at the same instruction, finds the same message again. Then it waits
+for any of the locations that it read since it last found something new. When nobody else can go on, it may look again a
+few times (`LOOKS`): a loop that ends by counting does so. Virtual time moves on when all that is left waits for it.
 """
 
 from __future__ import annotations

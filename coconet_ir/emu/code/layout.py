@@ -65,11 +65,12 @@ it knew at the kernel's start; `limit` the bytes of the space that have a shadow
 suspended thread asks for and then takes the result; `operands` are what it gives."""
 
 
+_PLACES: dict[str, int] = {name: field[1] for name, field in (RECORD.fields or {}).items()}
+
+
 def place(field: str) -> int:
     """Where a field of the record begins, in bytes."""
-    fields = RECORD.fields
-    assert fields is not None
-    return fields[field][1]
+    return _PLACES[field]
 
 
 SITE_BITS, EPOCH_BITS = 20, 24
@@ -81,7 +82,7 @@ MOST_SITES = 1 << SITE_BITS
 
 
 class State(IntFlag):
-    """What the last word of a granule's shadow says; 0 is ordinary memory. Else it is the address of a row of readers."""
+    """What the last word of a granule's shadow says: 0 for ordinary memory, else an address of a row of readers."""
 
     UNALLOCATED = 1
     UNWRITTEN = 2
