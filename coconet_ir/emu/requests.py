@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from coconet_ir.emu.access import Access
-from coconet_ir.emu.code.layout import FUEL, RECORD, Op, Order, Scope, place
+from coconet_ir.emu.code.layout import FUEL, RECORD, Op, place
 from coconet_ir.emu.strong import Location
 
 if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
 
-_ORDERS = tuple(Order(number) for number in range(8))
-_SCOPES = tuple(Scope)
 _FIRST, _END = place("op") // 8, (place("operands") + 16) // 8
 _OPERANDS = place("operands") // 8 - _FIRST
 
@@ -28,14 +26,14 @@ class Request(NamedTuple):
     """The order, the scope, and so on: see `flags` of `code/memory.py`."""
 
     @property
-    def order(self) -> Order:
+    def order(self) -> int:
         """Of an access or a fence."""
-        return _ORDERS[self.word & 7]
+        return self.word & 7
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> int:
         """Of an access or a fence."""
-        return _SCOPES[self.word >> 4 & 3]
+        return self.word >> 4 & 3
 
     @property
     def size(self) -> int:
@@ -56,15 +54,15 @@ class Requests:
         self._words = run.records.view("u8").reshape(-1, RECORD.itemsize // 8)
         self._values, self._operands = run.records["values"], run.records["operands"]
         self._serve = {
-            int(Op.LOAD): self._load,
-            int(Op.STORE): self._store,
-            int(Op.ATOMIC): self._atomic,
-            int(Op.FENCE): self._fence,
-            int(Op.YIELD): self._take_turn,
-            int(Op.CLOCK): self._read_clock,
-            int(Op.RELEASE_DEPENDENTS): self._release_dependents,
-            int(Op.AWAIT_GRID): self._await_grid,
-            int(Op.TRAP): self._trap,
+            Op.LOAD: self._load,
+            Op.STORE: self._store,
+            Op.ATOMIC: self._atomic,
+            Op.FENCE: self._fence,
+            Op.YIELD: self._take_turn,
+            Op.CLOCK: self._read_clock,
+            Op.RELEASE_DEPENDENTS: self._release_dependents,
+            Op.AWAIT_GRID: self._await_grid,
+            Op.TRAP: self._trap,
         }
 
     def serve(self, slot: int) -> bool:

@@ -25,7 +25,7 @@ class Release:
     """The first operation of a release pattern: what its thread knew, and whom it told."""
 
     slot: int
-    scope: Scope
+    scope: int
     clock: Clock
 
 
@@ -80,16 +80,16 @@ class Strong:
         """By granule."""
         self._histories: dict[tuple[int, int], tuple[int, int]] = {}
         """The number of each location that there was, by offset and bytes, and the index of its next message."""
-        self._fences: dict[int, dict[Scope, Release]] = {}
+        self._fences: dict[int, dict[int, Release]] = {}
         """The last releasing fence of each slot, by its scope."""
         self._pending: dict[int, dict[tuple[int, int], tuple[Location, Release]]] = {}
         """What relaxed reads of each slot found and no acquire operation or fence has taken yet."""
-        self._sequential: dict[tuple[Scope, int], Release] = {}
+        self._sequential: dict[tuple[int, int], Release] = {}
         """What `fence.sc` of a scope told, by scope and rank or block."""
 
     # Who is ordered with whom
 
-    def _reaches(self, scope: Scope, slot: int, other: int) -> bool:
+    def _reaches(self, scope: int, slot: int, other: int) -> bool:
         """Whether a scope of a slot includes another."""
         if scope == Scope.SYS or slot == other:
             return True
@@ -97,7 +97,7 @@ class Strong:
             return self.run.rank_of(slot) == self.run.rank_of(other)
         return self.run.blocks[slot] is self.run.blocks[other]
 
-    def _agrees(self, access: Access, slot: int, scope: Scope) -> bool:
+    def _agrees(self, access: Access, slot: int, scope: int) -> bool:
         """Whether a strong access and one of `slot` are morally strong: each scope includes the other thread."""
         return (
             access.scope is not None
@@ -220,7 +220,7 @@ class Strong:
         return max(location.first, self.run.clocks[slot].oldest(location.number))
 
     def read(
-        self, location: Location, slot: int, site: int, order: Order, scope: Scope, index: int
+        self, location: Location, slot: int, site: int, order: int, scope: int, index: int
     ) -> int | None:
         """Read a message; its value, None after a finding."""
         run = self.run
@@ -238,22 +238,23 @@ class Strong:
             self._take(location, slot, order, scope, message)
         return message.value
 
-    def _is_fine(self, access: Access, slot: int, scope: Scope) -> bool:
+    def _is_fine(self, access: Access, slot: int, scope: int) -> bool:
         """Whether an earlier strong or weak access and a strong one of a slot do not race."""
         return self.run.comes_before(access, slot) or self._agrees(access, slot, scope)
 
     def _take(
-        self, location: Location, slot: int, order: Order, scope: Scope, message: Message
+        self, location: Location, slot: int, order: int, scope: int, message: Message
     ) -> None:
         """Learn what a message brings: now by an acquire operation, later by a fence."""
-        pending = self._pending.setdefault(slot, {})
+        clock = self.run.clocks[slot]
         for release in message.releases:
-            if release.slot != slot:
+            if not clock.knows(release.slot, int(release.clock.row[release.slot])):
+                pending = self._pending.setdefault(slot, {})
                 pending[id(location), id(release)] = (location, release)
         if order & Order.ACQUIRE:
             self._acquire(slot, scope, location)
 
-    def _acquire(self, slot: int, scope: Scope, location: Location | None) -> None:
+    def _acquire(self, slot: int, scope: int, location: Location | None) -> None:
         """Take the clocks that reads found, of one location or of all, from whom the scope includes."""
         pending = self._pending.get(slot)
         if not pending:
@@ -275,8 +276,8 @@ class Strong:
         location: Location,
         slot: int,
         site: int,
-        order: Order,
-        scope: Scope,
+        order: int,
+        scope: int,
         value: int,
         heritage: tuple[Release, ...] = (),
     ) -> bool:
@@ -302,7 +303,7 @@ class Strong:
         run.weak.write(location.offset, location.bytes, value)
         return True
 
-    def _release(self, slot: int, scope: Scope) -> Release:
+    def _release(self, slot: int, scope: int) -> Release:
         """What a slot knows and did so far, to be told."""
         run = self.run
         clock = run.clocks[slot].with_slot(slot, int(run.epochs[slot]))
@@ -313,7 +314,7 @@ class Strong:
         self, location: Location, slot: int, site: int, word: int, type: str, new: int, other: int
     ) -> int | None:
         """A read-modify-write operation on the newest message; the value before, None after a finding."""
-        order, scope = Order(word & 7), Scope(word >> 4 & 3)
+        order, scope = word & 7, word >> 4 & 3
         message = location.messages[-1]
         operation = OPERATIONS[word >> 24 & 15]
         old = self.read(location, slot, site, order, scope, location.last)
@@ -326,7 +327,7 @@ class Strong:
             return None
         return old
 
-    def fence(self, slot: int, order: Order, scope: Scope) -> None:
+    def fence(self, slot: int, order: int, scope: int) -> None:
         """A fence: first it takes, then it tells."""
         if order & Order.ACQUIRE:
             self._acquire(slot, scope, None)
@@ -344,7 +345,7 @@ class Strong:
                     clocks = [release.clock, *([before.clock] if before else [])]
                     self._sequential[key] = Release(slot, scope, join(clocks))
 
-    def _sequence_keys(self, slot: int, scope: Scope) -> list[tuple[Scope, int]]:
+    def _sequence_keys(self, slot: int, scope: int) -> list[tuple[int, int]]:
         """The groups of fences that one of a slot is morally strong with, its own one last."""
         rank, block = self.run.rank_of(slot), id(self.run.blocks[slot])
         keys = {
@@ -355,7 +356,7 @@ class Strong:
         own = keys.pop(scope)
         return [*keys.values(), own]
 
-    def _take_sequential(self, slot: int, scope: Scope) -> None:
+    def _take_sequential(self, slot: int, scope: int) -> None:
         clocks = [
             told.clock
             for key in self._sequence_keys(slot, scope)

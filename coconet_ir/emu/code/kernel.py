@@ -54,11 +54,11 @@ def kernel_text(writer: ThreadWriter, symbol: str) -> str:
     end = [
         "end:",
         f"%op.end = getelementptr i8, ptr %me, i64 {place('op')}",
-        f"store i32 {Op.EXIT:d}, ptr %op.end",
+        f"store i32 {Op.EXIT}, ptr %op.end",
         "br label %last",
         "fault:",
         f"%op.fault = getelementptr i8, ptr %me, i64 {place('op')}",
-        f"store i32 {Op.FAULT:d}, ptr %op.fault",
+        f"store i32 {Op.FAULT}, ptr %op.fault",
         "br label %last",
         "last:",
         "%s.last = call i8 @llvm.coro.suspend(token none, i1 true)",

@@ -117,7 +117,7 @@ def items(operand: Operand) -> tuple[Operand, ...]:
     return operand.items if isinstance(operand, Vector) else (operand,)
 
 
-def take_order(modifiers: Modifiers) -> tuple[Order, Scope] | None:
+def take_order(modifiers: Modifiers) -> tuple[int, int] | None:
     """The order and the scope of a strong access; None for a weak one."""
     if modifiers.flag("volatile"):
         return Order.RELAXED, Scope.SYS
@@ -137,7 +137,7 @@ def take_order(modifiers: Modifiers) -> tuple[Order, Scope] | None:
     return order, SCOPES[scope]
 
 
-def flags(order: Order, scope: Scope, bytes: int, **more: int) -> int:
+def flags(order: int, scope: int, bytes: int, **more: int) -> int:
     """What a strong access is, in one word: see `unpack` of the scheduler."""
     return int(order) | int(scope) << 4 | bytes << 8 | more.get("count", 1) << 16
 

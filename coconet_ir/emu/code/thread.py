@@ -129,14 +129,14 @@ class ThreadWriter(Writer):
         """Whether a branch to a label may make a loop."""
         return self._order[name] <= at.line
 
-    def suspend(self, op: Op, at: Instruction | None, **fields: str) -> None:
+    def suspend(self, op: int, at: Instruction | None, **fields: str) -> None:
         """Hand over to the scheduler, with 64-bit fields of the record set."""
         number = self.fresh()[1:]
         for name, value in fields.items():
             self.store_field(name, value)
         if at is not None:
             self.store_field("site", str(self.site(at)), "i32")
-        self.store_field("op", str(int(op)), "i32")
+        self.store_field("op", str(op), "i32")
         self.emit(f"%s.{number} = call i8 @llvm.coro.suspend(token none, i1 false)")
         self.emit(f"switch i8 %s.{number}, label %gone [i8 0, label %{number} i8 1, label %clean]")
         self.emit(f"{number}:")
