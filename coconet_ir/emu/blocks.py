@@ -41,7 +41,7 @@ class Grid:
         self.run = run = stream.run
         self.stream, self.number, self.step, self.start = stream, number, step, start
         self.rank = stream.rank
-        self.kernel = run.emulator.kernel(step.kernel)
+        self.kernel = run.emulator.code.kernels[step.kernel]
         self.first = run.emulator.slots[stream.rank].first[number]
         self.threads = prod(step.block)
         self.pending = run.schedule.shuffled(range(prod(step.grid)))

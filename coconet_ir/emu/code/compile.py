@@ -12,6 +12,7 @@ from typing import Any
 from coconet_ir.emu.code.helpers import helper_text
 from coconet_ir.emu.code.kernel import kernel_text, write_kernel
 from coconet_ir.emu.code.native import native_text
+from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.code.thread import Layout, Site, ThreadWriter, lay_out
 from coconet_ir.emu.ptx.calls import inline_calls
 from coconet_ir.emu.ptx.parse import parse_ptx
@@ -51,14 +52,15 @@ class Code:
 
 
 @lru_cache(maxsize=16)
-def compile_ptx(text: str) -> Code:
-    """Compile a module. Raises `PTXError` for what is no PTX, and `Refused` for what the emulator does not run."""
+def compile_ptx(text: str, names: frozenset[str]) -> Code:
+    """Compile kernels of a module. Raises `PTXError` for what is no PTX, and `Refused` for what the emulator does not
+    run."""
     module = parse_ptx(text)
-    functions = {
-        name: inline_calls(function, module)
-        for name, function in module.functions.items()
-        if function.kernel and not function.declared
-    }
+    there = [f.name for f in module.functions.values() if f.kernel and not f.declared]
+    if missing := sorted(names.difference(there)):
+        known = ", ".join(there) or "none"
+        raise Refused(f"there is no kernel {missing[0]}; there are: {known}", 0)
+    functions = {n: inline_calls(module.functions[n], module) for n in there if n in names}
     granule = min((_bytes(f) for f in functions.values()), default=4)
     shared = [v for v in module.variables.values() if v.space == "shared"]
     variables = lay_out([v for v in module.variables.values() if v.space != "shared"], 0, GAP)
