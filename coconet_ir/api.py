@@ -10,8 +10,8 @@
     print(fast.program)
 
 Every error of a program or a schedule is a `DiagnosticException` (ours: `IRError`) or a `ParseError`; `explain` turns
-either into the lines that the tools print. `custom` raises `RuleError` for a rule that does not parse, and
-`ValueError` for a name that is taken.
+either into the lines that the tools print. `check` raises `Refused` or `PTXError` for PTX that is not run, and `custom`
+`RuleError` for a rule that does not parse, and `ValueError` for a name that is taken.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ from __future__ import annotations
 from coconet_ir.analysis.customs import custom
 from coconet_ir.analysis.totals import Totals
 from coconet_ir.diagnostics import IRError, Unavailable, diagnose, render
+from coconet_ir.emu.check import CheckFailed, assert_clean, check
+from coconet_ir.emu.code.table import Refused
+from coconet_ir.emu.plan import Plan, make_plan, read_plan
+from coconet_ir.emu.ptx.parse import PTXError
+from coconet_ir.emu.report import Report
 from coconet_ir.program import Handle, Program, Schedule
 from coconet_ir.schedule.remarks import Remark, collect
 from coconet_ir.sim.compare import Difference, compare
@@ -27,21 +32,30 @@ from coconet_ir.sim.inputs import load as read_arrays
 from coconet_ir.sim.inputs import save as write_arrays
 
 __all__ = [
+    "CheckFailed",
     "Difference",
     "Handle",
     "IRError",
     "Outcome",
     "Output",
+    "PTXError",
+    "Plan",
     "Program",
+    "Refused",
     "Remark",
+    "Report",
     "Schedule",
     "Totals",
     "Unavailable",
+    "assert_clean",
+    "check",
     "collect",
     "compare",
     "custom",
     "explain",
+    "make_plan",
     "read_arrays",
+    "read_plan",
     "write_arrays",
 ]
 

@@ -69,6 +69,7 @@ from coconet_ir.sim.executor import Outcome, run
 from coconet_ir.xdsl_compat import print_module
 
 if TYPE_CHECKING:
+    from coconet_ir.emu.report import Report
     from coconet_ir.runtime.compile import Compiled
 
 
@@ -173,6 +174,27 @@ class Program:
         from coconet_ir.runtime.compile import compile_function
 
         return compile_function(self._inferred().function(func), target, use_cache=cache)
+
+    def check(
+        self,
+        mesh: Mapping[str, int],
+        inputs: Mapping[str, Input],
+        *,
+        func: str | None = None,
+        repeat: int = 3,
+        schedules: int = 100,
+        seed: int = 0,
+    ) -> Report:
+        """What is wrong with the compiled kernels of a function, as `coconet-check` finds it on emulated ranks.
+
+        Arguments are those of `run`; the function is called `repeat` times in a row, in each of so many schedules, and
+        must give what `run` gives. A program that is not inferred yet is inferred first. Raises `IRError`.
+        """
+        from coconet_ir.emu.case import program_case
+        from coconet_ir.emu.check import check
+
+        case = program_case(self._inferred().function(func), mesh, inputs, repeat)
+        return check(case, schedules=schedules, seed=seed)
 
     def totals(self, func: str | None = None) -> Totals:
         """What a rank sends and keeps in a function, the only one unless named, and its launches.

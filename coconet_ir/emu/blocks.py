@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Ids = npt.NDArray[np.int64]
 WARP = 32
 FULL = (1 << WARP) - 1
+BARRIERS = 16
+"""Barriers of a block."""
 
 
 def _triple(number: int, shape: Triple) -> Triple:
@@ -32,7 +34,10 @@ def _triple(number: int, shape: Triple) -> Triple:
 class Grid:
     """A launch that has begun."""
 
-    def __init__(self, stream: Stream, number: int, step: Launch, start: Clock):
+    def __init__(
+        self, stream: Stream, number: int, step: Launch, start: Clock, before: Grid | None
+    ):
+        """`before` is the launch that it may begin beside."""
         self.run = run = stream.run
         self.stream, self.number, self.step, self.start = stream, number, step, start
         self.rank = stream.rank
@@ -49,11 +54,10 @@ class Grid:
         self.most = run.emulator.most_blocks(self.kernel)
         self.blocked: list[int] = []
         """Slots that wait for the launch before."""
-        self.before: Grid | None = None
-        """The launch that it has begun beside."""
+        self.before = before
         self.parameters = self._pack()
         if step.cooperative and self.unfinished > self.most:
-            run.report(
+            run.reports.add(
                 "invalid",
                 f"{step.kernel} is launched cooperatively with {self.unfinished} blocks, but a device has {self.most} "
                 "at once",
@@ -170,10 +174,8 @@ class Grid:
         """Whether each block has let dependents begin, or ended."""
         return self.released == prod(self.step.grid)
 
-    def release_dependents(self, slot: int) -> None:
+    def release_dependents(self, block: Block) -> None:
         """`griddepcontrol.launch_dependents`: a block has done so when one of its threads has."""
-        block = self.run.blocks[slot]
-        assert block is not None
         if not block.released:
             block.released = True
             self.released += 1
@@ -196,11 +198,12 @@ class Grid:
 class _Arrivals:
     """A barrier of a block, until all have arrived."""
 
+    expected: int
+    """How many threads it is for; 0 for all of the block."""
     waiting: list[Ids] = field(default_factory=list[Ids])
     arrived: list[Clock] = field(default_factory=list[Clock])
     """What threads know that do not wait."""
     total: int = 0
-    expected: int = 0
     holds: list[bool] = field(default_factory=list[bool])
 
 
@@ -216,6 +219,7 @@ class Block:
         self.epochs: Any = None
         """Of its threads, at its start."""
         self.alive = np.ones(count, np.bool_)
+        self.living = count
         self.released = False
         self.resumable: list[Ids] = []
         """Threads that may go on at once."""
@@ -248,7 +252,8 @@ class Block:
     def leave(self, slots: Ids) -> None:
         """Threads have ended: those that wait for all others may go on."""
         self.alive[slots - self.first] = False
-        if not self.alive.any():
+        self.living -= len(slots)
+        if not self.living:
             return self.grid.block_ended(self)
         for number in list(self.barriers):
             self._try(number)
@@ -259,49 +264,60 @@ class Block:
 
     def meet(self, slots: Ids) -> None:
         """Threads arrive at barriers."""
-        operands = self.run.records["operands"][slots]
-        for number in np.unique(operands[:, 0]).tolist():
-            these = slots[operands[:, 0] == number]
-            self._arrive(number, these)
+        operands, kinds = self.run.records["operands"], self.run.records["values"]
+        given, kind = operands[slots, :2], kinds[slots, 0]
+        if bool((given == given[0]).all()) and not kind.any():  # all do `bar.sync` at one barrier
+            number, count = given[0].tolist()
+            barrier = self._barrier(number, count, slots)
+            if barrier is not None:
+                barrier.total += len(slots)
+                barrier.waiting.append(slots)
+                self._try(number)
+            return
+        for number, count in np.unique(given, axis=0).tolist():
+            these = slots[(given == (number, count)).all(axis=1)]
+            barrier = self._barrier(number, count, these)
+            if barrier is None:
+                return
+            barrier.total += len(these)
+            barrier.holds += (operands[these, 2] != 0).tolist()
+            arrives = kinds[these, 0] == int(Barrier.ARRIVE)
+            if arrives.any():
+                barrier.arrived.append(self.run.meet(these[arrives]))
+                self.resumable.append(these[arrives])
+            barrier.waiting.append(these[~arrives])
             self._try(number)
 
-    def _arrive(self, number: int, slots: Ids) -> None:
-        run = self.run
-        barrier = self.barriers.setdefault(number, _Arrivals())
-        records = run.records[slots]
-        kinds, counts = records["values"][:, 0], records["operands"][:, 1]
-        expected = {int(n) for n in np.unique(counts)} | (
-            {barrier.expected} if barrier.total else set()
+    def _barrier(self, number: int, count: int, slots: Ids) -> _Arrivals | None:
+        """A barrier for `count` threads, all of the block if 0; None after a finding."""
+        barrier = self.barriers.setdefault(number, _Arrivals(count))
+        if barrier.expected == count and number < BARRIERS:
+            return barrier
+        text = (
+            f"barrier {number} is for {count} threads and for {barrier.expected} at once"
+            if number < BARRIERS
+            else f"there is no barrier {number}: a block has {BARRIERS}"
         )
-        if len(expected) > 1 or number > 15:
-            where = run.where(int(slots[0]), int(records["site"][0]))
-            text = " and ".join(map(str, sorted(expected)))
-            run.report("invalid", f"barrier {number} is for {text} threads at once", [where])
-            return
-        (barrier.expected,) = expected
-        barrier.total += len(slots)
-        barrier.holds += (records["operands"][:, 2] != 0).tolist()
-        arrives = kinds == Barrier.ARRIVE
-        if arrives.any():
-            barrier.arrived.append(run.meet(slots[arrives]))
-            self.resumable.append(slots[arrives])
-        barrier.waiting.append(slots[~arrives])
+        self._refuse(text, slots)
+        return None
+
+    def _refuse(self, text: str, slots: Ids) -> None:
+        run, slot = self.run, int(slots[0])
+        where = run.reports.where(slot, int(run.records["site"][slot]))
+        run.reports.add("invalid", text, [where])
 
     def _try(self, number: int) -> None:
         """Let a barrier's threads go on if all have arrived."""
-        run, barrier = self.run, self.barriers.get(number)
-        if barrier is None or run.findings:
-            return
-        expected = barrier.expected or int(self.alive.sum()) + sum(
-            not self.alive[s - self.first] for w in barrier.waiting for s in w.tolist()
-        )
+        run, barrier = self.run, self.barriers[number]
+        expected = barrier.expected or self.living
         if barrier.total < expected:
             return
-        slots = np.sort(np.concatenate(barrier.waiting))
+        slots = barrier.waiting[0]
+        if len(barrier.waiting) > 1:
+            slots = np.sort(np.concatenate(barrier.waiting))
         if barrier.total > expected:
-            where = run.where(int(slots[0]), int(run.records["site"][slots[0]]))
             text = f"barrier {number} is for {expected} threads, but {barrier.total} arrive"
-            return run.report("invalid", text, [where])
+            return self._refuse(text, slots)
         del self.barriers[number]
         if not len(slots):
             return
@@ -309,15 +325,20 @@ class Block:
         clock = join([*clocks, *barrier.arrived], slots, run.epochs[slots])
         run.next_epochs(slots)
         run.set_clocks(slots, clock)
-        values = run.records["values"]
+        if barrier.holds:
+            self._reduce(barrier, slots)
+        run.ready.append(slots)
+
+    def _reduce(self, barrier: _Arrivals, slots: Ids) -> None:
+        """Give the results of `bar.red`."""
+        values = self.run.records["values"]
         results = {
             Barrier.REDUCE_AND: all(barrier.holds),
             Barrier.REDUCE_OR: any(barrier.holds),
             Barrier.REDUCE_COUNT: sum(barrier.holds),
         }
         for kind, result in results.items():
-            values[slots[values[slots, 0] == kind], 0] = int(result)
-        run.ready.append(slots)
+            values[slots[values[slots, 0] == int(kind)], 0] = int(result)
 
     # Warps
 
@@ -337,9 +358,9 @@ class Block:
         for slot, kind, mask in zip(slots.tolist(), kinds.tolist(), masks.tolist(), strict=True):
             place = slot - self.first
             if not mask >> place % WARP & 1:
-                where = self.run.where(slot, int(self.run.records["site"][slot]))
+                where = self.run.reports.where(slot, int(self.run.records["site"][slot]))
                 text = f"the mask 0x{mask:08x} leaves out the thread itself"
-                self.run.report("invalid", text, [where])
+                self.run.reports.add("invalid", text, [where])
                 return slots[:0]
             key = (place // WARP, kind, mask)
             self.warps.setdefault(key, []).append(place % WARP)

@@ -65,8 +65,8 @@ def check(
 
 def run_once(job: Job, seed: int = 0) -> Ran:
     """Run one schedule, that of a seed. Raises what `check` does."""
-    with _lock:
-        return _Running(job).run(seed)
+    with _service.worker() as worker:
+        return _Running(worker, job).run(seed)
 
 
 def assert_clean(case: Case, *, schedules: int = SCHEDULES, seed: int = 0) -> Report:

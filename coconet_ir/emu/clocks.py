@@ -24,7 +24,7 @@ class Clock:
 
     def __init__(self, row: Row, seen: Mapping[Location, int]):
         self.row, self.seen = row, seen
-        self.address: int = row.ctypes.data
+        self.address: int = row.__array_interface__["data"][0]
 
     def knows(self, slot: int, epoch: int) -> bool:
         """Whether what a slot did in an epoch came before."""

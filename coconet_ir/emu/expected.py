@@ -36,11 +36,11 @@ def difference(expected: Expected, memory: Memories) -> Finding | None:
     want = expected.array
     held = memory[expected.rank][expected.place.owner]
     have = np.frombuffer(held, want.dtype, want.size, expected.place.offset).reshape(want.shape)
-    found = mismatch(f"'{expected.name}'", have, want, expected.tolerance)
+    where = f"{expected.name} of rank {expected.rank}"
+    found = mismatch(where, have, want, expected.tolerance)
     if found is None:
         return None
     first, message = found
-    where = f"'{expected.name}' of rank {expected.rank}"
     offset = expected.place.offset + first * want.dtype.itemsize
     return Finding("wrong value", message, buffer=where, offset=offset)
 

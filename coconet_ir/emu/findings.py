@@ -57,3 +57,16 @@ class Finding:
     """What is missing, or who waits for what."""
     schedule: int = 0
     """The seed that shows it again."""
+
+
+def who(where: Where) -> str:
+    """Who it was, in words."""
+    if where.kernel is None:
+        return f"rank {where.rank} ({where.text})"
+    block, thread = _index(where.block), _index(where.thread)
+    return f"rank {where.rank} block {block} thread {thread}"
+
+
+def _index(triple: Triple) -> str:
+    x, y, z = triple
+    return str(x) if not y and not z else f"({x}, {y}, {z})"

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coconet_ir.emu.findings import Where
+from coconet_ir.emu.findings import Where, who
 
 if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
 
 MOST = 12
 """Notes of a hang at most."""
-
-
-def who(where: Where) -> str:
-    """A thread in words."""
-    if where.kernel is None:
-        return f"rank {where.rank} ({where.text})"
-    block, thread = (_index(t) for t in (where.block, where.thread))
-    return f"rank {where.rank} block {block} thread {thread}"
-
-
-def _index(triple: tuple[int, int, int]) -> str:
-    x, y, z = triple
-    return str(x) if not y and not z else f"({x}, {y}, {z})"
 
 
 def explain(run: Run) -> tuple[list[Where], tuple[str, ...]]:
@@ -34,7 +21,7 @@ def explain(run: Run) -> tuple[list[Where], tuple[str, ...]]:
     for slot in run.waiting.blocked:
         groups.setdefault((run.rank_of(slot), int(run.records["site"][slot])), []).append(slot)
     for (_, site), slots in groups.items():
-        where = run.where(slots[0], site)
+        where = run.reports.where(slots[0], site)
         places.append(where)
         more = f" and {len(slots) - 1} more" if len(slots) > 1 else ""
         for location, index in run.waiting.cycles[slots[0]].values():
@@ -64,14 +51,14 @@ def explain(run: Run) -> tuple[list[Where], tuple[str, ...]]:
         for number, barrier in block.barriers.items():
             slots = [int(s) for part in block.barriers[number].waiting for s in part[:1]]
             if slots:
-                where = run.where(slots[0], int(run.records["site"][slots[0]]))
+                where = run.reports.where(slots[0], int(run.records["site"][slots[0]]))
                 places.append(where)
                 notes.append(
                     f"{who(where)} and others, {barrier.total} in all, wait at barrier {number}"
                 )
         for (warp, _, mask), lanes in block.warps.items():
             slot = block.first + warp * 32 + lanes[0]
-            where = run.where(slot, int(run.records["site"][slot]))
+            where = run.reports.where(slot, int(run.records["site"][slot]))
             places.append(where)
             notes.append(f"{who(where)} waits for the lanes 0x{mask:08x} of its warp")
     if len(notes) > MOST:

@@ -101,6 +101,10 @@ class Emulator:
                     0,
                 )
 
+    def is_reduction(self, site: int) -> bool:
+        """Whether an access is `red`."""
+        return self.code.sites[site].instruction.opcode == "red"
+
     def updates(self, site: int) -> bool:
         """Whether a store's value is computed from a strong load."""
         return False
@@ -109,9 +113,9 @@ class Emulator:
         """Run under the schedule of a seed."""
         run = Run(self, Schedule(seed), seed)
         answer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 4)(
-            run.on_access
+            run.weak.on_access
         )
-        more = ctypes.CFUNCTYPE(ctypes.c_int64)(run.new_readers)
+        more = ctypes.CFUNCTYPE(ctypes.c_int64)(run.weak.new_readers)
         self._set("on_access", ctypes.cast(answer, ctypes.c_void_p).value)
         self._set("new_readers", ctypes.cast(more, ctypes.c_void_p).value)
         self._set("threads", self.threads)

@@ -32,6 +32,7 @@ class Stream:
         self.ends: dict[int, Clock] = {}
         """What is known behind steps, by their numbers."""
         self._last: Grid | None = None
+        """The launch that began last, if no other step came behind it."""
         total = run.emulator.resident
         first = sum(total[:rank])
         self._places = list(range(first, first + total[rank]))[::-1]
@@ -91,17 +92,17 @@ class Stream:
         return join([self.start, *(self.ends[one] for one in before(self.steps, number))])
 
     def _launch(self, step: Launch) -> None:
-        beside = self.grids[-1] if self.grids else None
-        if beside is not None and not (
-            step.dependent and len(self.grids) == 1 and beside.may_dependents_begin
-        ):
-            return
-        if beside is None:
+        before = self._last if step.dependent else None
+        if before is None:
+            if self.grids:
+                return
             start = self._known(self.next)
-        else:  # it knows what the launch before knew at its start
-            start = beside.start
-        grid = Grid(self, self.next, step, start)
-        grid.before = beside
+        else:  # it knows what the launch before knew at its start, whether that one has ended or not
+            if len(self.grids) > 1 or not before.may_dependents_begin:
+                return
+            start = before.start
+        grid = Grid(self, self.next, step, start, before)
+        self._last = grid
         self.next += 1
         self.grids.append(grid)
         grid.go()
@@ -110,9 +111,10 @@ class Stream:
     def _finish(self, clock: Clock) -> None:
         """End a step that the host does itself."""
         slot = self.rank
-        self.ends[self.next] = clock.with_slot(slot, self.run.epoch(slot))
+        self.ends[self.next] = clock.with_slot(slot, int(self.run.epochs[slot]))
         self.run.next_epoch(slot)
         self.next += 1
+        self._last = None
         self.arrived = False
         self.run.ready.append(self)
 
@@ -149,7 +151,7 @@ class Stream:
         region = run.space.buffers[self.rank][place.owner]
         start = region.offset + place.offset
         if place.offset + count > region.bytes:
-            run.report(
+            run.reports.add(
                 "out of bounds",
                 f"rank {self.rank} uses bytes {place.offset} to {place.offset + count} of {region.name}, which has "
                 f"{region.bytes}",
@@ -174,7 +176,9 @@ class Stream:
             calls = "; ".join(
                 f"rank {r}: {_describe(s)}" for r, s in zip(step.ranks, found, strict=True)
             )
-            self.run.report("invalid", f"ranks call different collectives: {calls}", [self.where()])
+            self.run.reports.add(
+                "invalid", f"ranks call different collectives: {calls}", [self.where()]
+            )
             return
         before = [stream._known(stream.next) for stream in group]
         given: list[Array] = []
@@ -184,7 +188,7 @@ class Stream:
                 return
             given += data
         results = host.collective(found[0], given)
-        epochs = [self.run.epoch(stream.rank) for stream in group]
+        epochs = [int(self.run.epochs[stream.rank]) for stream in group]
         for number, stream in enumerate(group):
             givers = host.feeds(step)[number]
             told = [before[g].with_slot(group[g].rank, epochs[g]) for g in givers]

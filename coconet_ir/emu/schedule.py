@@ -15,7 +15,7 @@ class Schedule:
     def __init__(self, seed: int):
         self._random = random.Random(seed)
         self._plain = seed == 0
-        self._reading = self._random.choice(("newest", "oldest", "any", "any"))
+        self._reading = self._random.choice(("newest", "oldest", "any", "any", "any", "any"))
         self._victim: tuple[str, float] | None = None
         self._from = 0
         self._choose_victim()
@@ -44,9 +44,14 @@ class Schedule:
             self._random.shuffle(found)
         return found
 
+    @property
+    def is_holding(self) -> bool:
+        """Whether anybody is held back now."""
+        return self._victim is not None and self._events >= self._from
+
     def holds(self, ranks: int, rank: int, block: int, slot: int) -> bool:
         """Whether a rank, a block of a number or a thread of a slot is held back now."""
-        if self._victim is None or self._events < self._from:
+        if self._victim is None or not self.is_holding:
             return False
         kind, share = self._victim
         if kind == "rank":

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from coconet_ir.emu.access import Access
 from coconet_ir.emu.atomics import OPERATIONS, apply
 from coconet_ir.emu.clocks import Clock, join
 from coconet_ir.emu.code.layout import Order, Scope, State
@@ -26,17 +27,6 @@ class Release:
     slot: int
     scope: Scope
     clock: Clock
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """A strong access, or a weak one that a location remembers."""
-
-    slot: int
-    epoch: int
-    site: int
-    scope: Scope | None
-    """None for a weak access."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +86,7 @@ class Strong:
             return True
         if scope == Scope.GPU:
             return self.run.rank_of(slot) == self.run.rank_of(other)
-        return self.run.block_of(slot) is self.run.block_of(other)
+        return self.run.blocks[slot] is self.run.blocks[other]
 
     def _agrees(self, access: Access, slot: int, scope: Scope) -> bool:
         """Whether a strong access and one of `slot` are morally strong: each scope includes the other thread."""
@@ -105,9 +95,6 @@ class Strong:
             and self._reaches(access.scope, access.slot, slot)
             and self._reaches(scope, slot, access.slot)
         )
-
-    def _comes_before(self, access: Access, slot: int) -> bool:
-        return access.slot == slot or self.run.clocks[slot].knows(access.slot, access.epoch)
 
     # Locations
 
@@ -128,7 +115,7 @@ class Strong:
                     continue
                 if (access := self._unordered(other, slot)) is not None:
                     me = self.run.access(slot, site)
-                    self.run.report_race("mixed-size race", me, access, other.offset)
+                    self.run.reports.race("mixed-size race", me, access, other.offset)
                     return None
                 self.retire(other)
             found = self._create(slot, offset, bytes, site, write)
@@ -139,7 +126,7 @@ class Strong:
     def _unordered(self, location: Location, slot: int) -> Access | None:
         """An access to a location that did not come before what a slot does now."""
         for access in _accesses(location):
-            if not self._comes_before(access, slot):
+            if not self.run.comes_before(access, slot):
                 return access
         return None
 
@@ -150,20 +137,20 @@ class Strong:
         writers: list[Access] = []
         readers: list[Access] = []
         for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
-            state = run.state(number)
+            state = run.weak.state(number)
             if state & State.UNALLOCATED:
-                run.report_outside(slot, offset, bytes, site, write)
+                run.reports.outside(run.access(slot, site), offset, bytes, write)
                 return None
             if state & State.UNWRITTEN:
                 if not write:
-                    run.report_unwritten(slot, offset, bytes, site)
+                    run.reports.unwritten(run.access(slot, site), offset)
                     return None
             else:
-                writers.append(run.writer(number))
-                readers += run.readers(number)
-            run.set_state(number, State.STRONG)
+                writers.append(run.weak.writer(number))
+                readers += run.weak.readers(number)
+            run.weak.set_state(number, State.STRONG)
         access = writers[0] if writers else Access(slot, 0, 0, Scope.SYS)
-        value = run.read_memory(offset, bytes)
+        value = run.weak.read(offset, bytes)
         found = Location(offset, bytes, [Message(value, access)], writers, readers)
         for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
             self.locations[number] = found
@@ -177,9 +164,9 @@ class Strong:
             return True
         weak = [*location.weak_writers, *(location.weak_readers if write else ())]
         for access in weak:
-            if not self._comes_before(access, slot):
+            if not self.run.comes_before(access, slot):
                 me = self.run.access(slot, site)
-                self.run.report_race("data race", me, access, location.offset)
+                self.run.reports.race("data race", me, access, location.offset)
                 return False
         location.checked[key] = stamp
         return True
@@ -195,24 +182,22 @@ class Strong:
         for number in granules:
             if self.locations.get(number) is location:
                 del self.locations[number]
-                run.set_state(number, 0, last)
+                run.weak.set_state(number, 0, last)
 
-    def weak_access(self, slot: int, offset: int, site: int, write: bool) -> bool:
+    def weak_access(self, me: Access, offset: int, write: bool) -> bool:
         """Check a weak access to a granule that has a location; whether it may go on."""
-        location = self.locations[offset // self.run.granule]
-        me = self.run.access(slot, site)
-        seen = self.run.clocks[slot].seen.get(location, -1)
-        messages = [m.access for m in location.messages[max(seen + 1, 1) :]]
-        others: Iterable[Access] = [*messages, *location.weak_writers]
+        run, granule = self.run, offset // self.run.granule
+        location = self.locations[granule]
+        seen = run.clocks[me.slot].seen.get(location, -1)
+        others = [m.access for m in location.messages[max(seen + 1, 1) :]] + location.weak_writers
         if write:
-            others = [*others, *location.weak_readers, *location.reads.values()]
+            others += [*location.weak_readers, *location.reads.values()]
         for access in others:
-            if not self._comes_before(access, slot):
-                self.run.report_race("data race", me, access, location.offset)
-                return False
+            if not run.comes_before(access, me.slot):
+                return run.reports.race("data race", me, access, location.offset)
         if write:
             self.retire(location)
-            self.run.set_state(offset // self.run.granule, 0, me)
+            run.weak.set_state(granule, 0, me)
         else:
             location.weak_readers.append(me)
         return True
@@ -231,18 +216,19 @@ class Strong:
         me = run.access(slot, site, scope)
         for message in location.messages[self.newer(location, slot) :]:
             if not self._is_fine(message.access, slot, scope):
-                run.report_race("data race", me, message.access, location.offset)
+                run.reports.race("data race", me, message.access, location.offset)
                 return None
         message = location.messages[index]
         location.reads[slot] = me
         if index != run.clocks[slot].seen.get(location):
             run.set_clock(slot, run.clocks[slot].with_seen(location, index))
-        self._take(location, slot, order, scope, message)
+        if not run.emulator.is_reduction(site):  # which reads, but is no part of an acquire pattern
+            self._take(location, slot, order, scope, message)
         return message.value
 
     def _is_fine(self, access: Access, slot: int, scope: Scope) -> bool:
         """Whether an earlier strong or weak access and a strong one of a slot do not race."""
-        return self._comes_before(access, slot) or self._agrees(access, slot, scope)
+        return self.run.comes_before(access, slot) or self._agrees(access, slot, scope)
 
     def _take(
         self, location: Location, slot: int, order: Order, scope: Scope, message: Message
@@ -290,7 +276,7 @@ class Strong:
         )
         for access in (*conflicts, *location.reads.values()):
             if not self._is_fine(access, slot, scope):
-                run.report_race("data race", me, access, location.offset)
+                run.reports.race("data race", me, access, location.offset)
                 return False
         fences = self._fences.get(slot)
         releases = [*heritage, *(fences.values() if fences else ())]
@@ -303,13 +289,13 @@ class Strong:
         location.changes += value != location.messages[-1].value
         location.messages.append(Message(value, me, tuple(dict.fromkeys(releases))))
         run.set_clock(slot, run.clocks[slot].with_seen(location, location.last))
-        run.write_memory(location.offset, location.bytes, value)
+        run.weak.write(location.offset, location.bytes, value)
         return True
 
     def _release(self, slot: int, scope: Scope) -> Release:
         """What a slot knows and did so far, to be told."""
         run = self.run
-        clock = run.clocks[slot].with_slot(slot, run.epoch(slot))
+        clock = run.clocks[slot].with_slot(slot, int(run.epochs[slot]))
         run.next_epoch(slot)
         return Release(slot, scope, clock)
 
@@ -350,7 +336,7 @@ class Strong:
 
     def _sequence_keys(self, slot: int, scope: Scope) -> list[tuple[Scope, int]]:
         """The groups of fences that one of a slot is morally strong with, its own one last."""
-        rank, block = self.run.rank_of(slot), id(self.run.block_of(slot))
+        rank, block = self.run.rank_of(slot), id(self.run.blocks[slot])
         keys = {
             Scope.CTA: (Scope.CTA, block),
             Scope.GPU: (Scope.GPU, rank),
@@ -370,11 +356,15 @@ class Strong:
         if clocks:
             self.run.set_clock(slot, join((self.run.clocks[slot], *clocks)))
 
+    def explain(self, source: int, epoch: int, target: int) -> tuple[str, ...]:
+        """What is missing between what a slot did in an epoch and what another does now."""
+        return ()
+
     def forget(self, slots: range) -> None:
         """Slots have new threads."""
-        for slot in slots:
-            self._fences.pop(slot, None)
-            self._pending.pop(slot, None)
+        for held in (self._fences, self._pending):
+            for slot in [slot for slot in held if slot in slots]:
+                del held[slot]
 
 
 def _accesses(location: Location) -> Iterator[Access]:

@@ -7,7 +7,7 @@ times (`LOOKS`): a loop that ends by counting does so. Virtual time moves on onl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
@@ -87,22 +87,21 @@ class Waiting:
                 self._waiters.setdefault(location, set()).add(slot)
         return True
 
-    def read_clock(self, slot: int, record: Any) -> bool:
-        """Read the time; whether the thread goes on."""
-        cycle, key = self.cycles.setdefault(slot, {}), (int(record["site"]), 0)
+    def read_clock(self, slot: int, site: int) -> int | None:
+        """The time; None to wait."""
+        cycle, key = self.cycles.setdefault(slot, {}), (site, 0)
         if cycle.get(key) == (None, self.run.time) and self._must_wait(slot):
-            return False
+            return None
         cycle[key] = (None, self.run.time)
-        record["values"][0] = self.run.time
-        return True
+        return self.run.time
 
-    def take_turn(self, slot: int) -> bool:
+    def take_turn(self, slot: int, site: int) -> bool:
         """A loop took its share of turns; whether it goes on."""
         turns = self._turns.get(slot, 0) + 1
         self._turns[slot] = turns
         if turns > TURNS:
-            where = self.run.where(slot, int(self.run.records["site"][slot]))
-            self.run.report("hang", "a loop does not end", [where])
+            where = self.run.reports.where(slot, site)
+            self.run.reports.add("hang", "a loop does not end", [where])
         return turns <= TURNS
 
     def wake(self, location: Location) -> None:
@@ -128,9 +127,9 @@ class Waiting:
 
     def forget(self, slots: range) -> None:
         """Slots have new threads."""
-        for slot in slots:
-            self.cycles.pop(slot, None)
-            self._turns.pop(slot, None)
+        for held in (self.cycles, self._turns):
+            for slot in [slot for slot in held if slot in slots]:
+                del held[slot]
 
     def _waits_for_time(self, slot: int) -> bool:
         """Whether a thread waits for time alone."""

@@ -13,7 +13,14 @@ from coconet_ir.emu.code import entries
 from coconet_ir.emu.code.helpers import helper_text
 from coconet_ir.emu.code.native import native_text
 from coconet_ir.emu.code.table import TABLE
-from coconet_ir.emu.code.thread import Layout, Site, ThreadWriter, kernel_text, lay_out, write_kernel
+from coconet_ir.emu.code.thread import (
+    Layout,
+    Site,
+    ThreadWriter,
+    kernel_text,
+    lay_out,
+    write_kernel,
+)
 from coconet_ir.emu.ptx.calls import inline_calls
 from coconet_ir.emu.ptx.parse import parse_ptx
 from coconet_ir.emu.ptx.syntax import Function, Instruction, Module, width

@@ -19,8 +19,8 @@ def test_a_difference_is_found_where_it_is() -> None:
     found = difference(Expected(1, Place(4, 8), "y", want), memory)
     assert found is not None
     assert found.kind == "wrong value"
-    assert found.message == "element 2 of 'y' is 2.5, not 2.0; 2 of 5 elements are wrong"
-    assert (found.buffer, found.offset) == ("'y' of rank 1", 16)
+    assert found.message == "element 2 of y of rank 1 is 2.5, not 2.0; 2 of 5 elements are wrong"
+    assert (found.buffer, found.offset) == ("y of rank 1", 16)
     memory[1][4] = b"12345678" + want.tobytes()
     assert difference(Expected(1, Place(4, 8), "y", want), memory) is None
 

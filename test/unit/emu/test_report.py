@@ -18,7 +18,7 @@ RACE = Finding(
     "data race",
     "reads what another thread writes, in no order",
     (READ, WRITE),
-    "'y' of rank 1",
+    "y of rank 1",
     12,
     ("the store is weak", "no release follows it"),
     17,
@@ -33,7 +33,6 @@ def test_text() -> None:
         "ld.global.f32 %f1, [%rd4]",
         "model.mlir:30:3: note: inlined here",
         "k.ptx:30: note: rank 0, kernel 'push' (step 1), block (0, 2, 0), thread (4, 0, 1): st.global.f32 [%rd2], %f3",
-        "note: in 'y' of rank 1, 12 bytes from its beginning",
         "note: the store is weak",
         "note: no release follows it",
         "note: shown by 3 of 100 schedules; --seed 17 --schedules 1 shows it again",
@@ -42,15 +41,16 @@ def test_text() -> None:
 
 
 def test_what_the_host_does_and_what_is_nowhere() -> None:
-    wrong = Finding("wrong value", "element 1 of 'y' is 2, not 3", buffer="'y' of rank 0", offset=4)
+    wrong = Finding(
+        "wrong value", "element 1 of y of rank 0 is 2, not 3", buffer="y of rank 0", offset=4
+    )
     race = Finding("data race", "the copy writes what a kernel reads", (HOST,))
     lines = Report((Found(wrong, 1), Found(race, 1)), 1, 0, 0).render().splitlines()
     assert lines == [
-        "error: wrong value: element 1 of 'y' is 2, not 3",
-        "note: in 'y' of rank 0, 4 bytes from its beginning",
+        "error: wrong value: element 1 of y of rank 0 is 2, not 3",
         "note: shown by 1 of 1 schedule; --seed 0 --schedules 1 shows it again",
         "error: data race: the copy writes what a kernel reads",
-        "note: rank 0, step 3: copy of 'x' to 'y'",
+        "note: rank 0: copy of 'x' to 'y'",
         "note: shown by 1 of 1 schedule; --seed 0 --schedules 1 shows it again",
         "2 findings in 1 schedule (0.00 s to compile, 0 ms a schedule)",
     ]
@@ -63,8 +63,8 @@ def test_clean() -> None:
     assert report.to_json() == {
         "clean": True,
         "schedules": 1000,
-        "prepared": 0.3,
-        "seconds": 12.5,
+        "compile_seconds": 0.3,
+        "run_seconds": 12.5,
         "findings": [],
     }
 
@@ -76,7 +76,7 @@ def test_json() -> None:
     assert found == {
         "kind": "data race",
         "message": "reads what another thread writes, in no order",
-        "buffer": "'y' of rank 1",
+        "buffer": "y of rank 1",
         "offset": 12,
         "notes": ["the store is weak", "no release follows it"],
         "seed": 17,

@@ -155,11 +155,12 @@ class Buffers:
         for number, one in enumerate(owned):
             if one is what:
                 return number
+        number = len(owned)
         owned.append(what)
         if not isinstance(what, np.ndarray):
             for peer, array in what:
                 self._number(peer, array)
-        return len(owned) - 1
+        return number
 
 
 @pytest.fixture

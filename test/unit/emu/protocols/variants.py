@@ -11,7 +11,6 @@ from collections.abc import Callable
 Lines = list[str]
 RELEASE = re.compile(r"(\s*)st\.(release|relaxed)\.sys\.(\S+) (.*)")
 ACQUIRE = re.compile(r"(\s*)ld\.(acquire|relaxed)\.sys\.(\S+) (.*)")
-MEMORY = ("ld.", "st.", "atom.", "red.", "fence.", "membar.", "bar.", "barrier.")
 SIMPLE = re.compile(r"\s+(?:ld|st|add|sub|mul|mad|mov|rem|div|min|max|and)\.[\w.]+ .*;")
 
 
@@ -65,21 +64,32 @@ def _fence_into_access(lines: Lines, rng: random.Random) -> Lines:
     for i, line in enumerate(lines):
         if line.strip() != "fence.acq_rel.sys;" or rng.random() < 0.3:
             continue
+        load = _load_of_wait(lines, i)
         if "st.relaxed.sys" in lines[i + 1]:
             new[i], new[i + 1] = "", lines[i + 1].replace(".relaxed", ".release")
-        elif "bra WAIT" in lines[i - 1]:
-            load = max(j for j in range(i) if "ld.relaxed.sys" in lines[j])
+        elif load is not None and "ld.relaxed.sys" in lines[load]:
             new[i], new[load] = "", lines[load].replace(".relaxed", ".acquire")
     return new
+
+
+def _load_of_wait(lines: Lines, at: int) -> int | None:
+    """The load of the wait that ends right before a line."""
+    found = re.search(r"bra (WAIT\w*);", lines[at - 1])
+    if found is None:
+        return None
+    return next(i for i in range(lines.index(f"{found[1]}:"), at) if " ld." in lines[i])
 
 
 def _half_fences(lines: Lines, rng: random.Random) -> Lines:
     """A fence before a signal need only release, one behind a wait only acquire."""
     new = list(lines)
     for i, line in enumerate(lines):
-        if line.strip() == "fence.acq_rel.sys;" and rng.random() < 0.7:
-            half = "release" if "st.relaxed.sys" in lines[i + 1] else "acquire"
-            new[i] = line.replace("acq_rel", half)
+        if line.strip() != "fence.acq_rel.sys;" or rng.random() < 0.3:
+            continue
+        if lines[i + 1].strip().startswith(("st.", "atom.")):
+            new[i] = line.replace("acq_rel", "release")
+        elif _load_of_wait(lines, i) is not None:
+            new[i] = line.replace("acq_rel", "acquire")
     return new
 
 
@@ -153,9 +163,9 @@ def _last_store_first(lines: Lines, rng: random.Random) -> Lines:
 
 
 EDITS: dict[str, Callable[[Lines, random.Random], Lines]] = {
-    "release -> fence, relaxed": _release_by_fence,
-    "acquire -> relaxed, fence": _acquire_by_fence,
-    "fence, relaxed -> release or acquire": _fence_into_access,
+    "release -> fence + relaxed": _release_by_fence,
+    "acquire -> relaxed + fence": _acquire_by_fence,
+    "fence + relaxed -> release or acquire": _fence_into_access,
     "half a fence": _half_fences,
     "fence.acq_rel -> fence.sc": _replaced("fence.acq_rel.sys", "fence.sc.sys"),
     "fence -> membar": _replaced("fence.acq_rel.sys", "membar.sys"),

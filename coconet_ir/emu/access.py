@@ -1,0 +1,30 @@
+"""An access to memory: who, when, and at which instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coconet_ir.emu.code.layout import EPOCH_BITS, SITE_BITS, THREAD_SHIFT, Scope
+
+_EPOCH, _SITE = (1 << EPOCH_BITS) - 1, (1 << SITE_BITS) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A strong access, or a weak one that is remembered."""
+
+    slot: int
+    epoch: int
+    site: int
+    scope: Scope | None = None
+    """None for a weak access."""
+
+    @property
+    def word(self) -> int:
+        """As the shadow has it."""
+        return self.slot << THREAD_SHIFT | self.epoch << SITE_BITS | self.site
+
+
+def unpack(word: int) -> Access:
+    """The weak access of a word of the shadow."""
+    return Access(word >> THREAD_SHIFT, word >> SITE_BITS & _EPOCH, word & _SITE)

@@ -1,0 +1,186 @@
+"""What suspended threads ask for: strong accesses, fences, time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from coconet_ir.emu.access import Access
+from coconet_ir.emu.code.layout import FUEL, RECORD, Op, Order, Scope, place
+from coconet_ir.emu.strong import Location
+
+if TYPE_CHECKING:
+    from coconet_ir.emu.run import Run
+
+_ORDERS = tuple(Order(number) for number in range(8))
+_SCOPES = tuple(Scope)
+_FIRST, _END = place("op") // 8, (place("operands") + 16) // 8
+_OPERANDS = place("operands") // 8 - _FIRST
+
+
+class Request(NamedTuple):
+    """What a thread asks for at an instruction."""
+
+    slot: int
+    site: int
+    offset: int
+    address: int
+    word: int
+    """The order, the scope, and so on: see `flags` of `code/memory.py`."""
+
+    @property
+    def order(self) -> Order:
+        """Of an access or a fence."""
+        return _ORDERS[self.word & 7]
+
+    @property
+    def scope(self) -> Scope:
+        """Of an access or a fence."""
+        return _SCOPES[self.word >> 4 & 3]
+
+    @property
+    def size(self) -> int:
+        """Bytes of each scalar."""
+        return self.word >> 8 & 0xFF
+
+    @property
+    def count(self) -> int:
+        """How many scalars are accessed."""
+        return self.word >> 16 & 0xFF
+
+
+class Requests:
+    """Serves the threads of a run."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self._words = run.records.view("u8").reshape(-1, RECORD.itemsize // 8)
+        self._values, self._operands = run.records["values"], run.records["operands"]
+        self._serve = {
+            int(Op.LOAD): self._load,
+            int(Op.STORE): self._store,
+            int(Op.ATOMIC): self._atomic,
+            int(Op.FENCE): self._fence,
+            int(Op.YIELD): self._take_turn,
+            int(Op.CLOCK): self._read_clock,
+            int(Op.RELEASE_DEPENDENTS): self._release_dependents,
+            int(Op.AWAIT_GRID): self._await_grid,
+            int(Op.TRAP): self._trap,
+        }
+
+    def serve(self, slot: int) -> bool:
+        """Do what a thread asks for; whether it goes on at once."""
+        words = self._words[slot, _FIRST:_END].tolist()
+        what, offset, address, word = words[:4]
+        return self._serve[what & 0xFFFFFFFF](Request(slot, what >> 32, offset, address, word))
+
+    # Strong accesses
+
+    def _load(self, request: Request) -> bool:
+        run, slot, site = self.run, request.slot, request.site
+        if not self._is_sound(request, write=False):
+            return False
+        found: list[Location] = []
+        for index in range(request.count):
+            offset = request.offset + index * request.size
+            location = run.strong.location(slot, offset, request.size, site, write=False)
+            if location is None:
+                return False
+            found.append(location)
+        chosen = run.waiting.choose(slot, site, found)
+        if chosen is None:  # nothing has changed since it looked last
+            return False
+        for index, (location, message) in enumerate(zip(found, chosen, strict=True)):
+            value = run.strong.read(location, slot, site, request.order, request.scope, message)
+            if value is None:
+                return False
+            self._values[slot, index] = value
+        return True
+
+    def _store(self, request: Request) -> bool:
+        run, slot, site = self.run, request.slot, request.site
+        if not self._is_sound(request, write=True):
+            return False
+        mask = (1 << 8 * request.size) - 1
+        for index in range(request.count):
+            offset = request.offset + index * request.size
+            location = run.strong.location(slot, offset, request.size, site, write=True)
+            if location is None:
+                return False
+            if (lost := self._lost(location, slot, site)) is not None:
+                run.reports.lost(run.access(slot, site), lost, location.offset)
+                return False
+            value = int(self._operands[slot, index]) & mask
+            if not run.strong.write(location, slot, site, request.order, request.scope, value):
+                return False
+            run.waiting.wake(location)
+        return True
+
+    def _lost(self, location: Location, slot: int, site: int) -> Access | None:
+        """Another thread's store that a store of what was computed from an older value overwrites."""
+        if self.run.emulator.updates(site):
+            seen = self.run.strong.newer(location, slot)
+            for message in location.messages[seen + 1 :]:
+                if message.access.slot != slot:
+                    return message.access
+        return None
+
+    def _atomic(self, request: Request) -> bool:
+        run, slot, site = self.run, request.slot, request.site
+        if not self._is_sound(request, write=True):
+            return False
+        location = run.strong.location(slot, request.offset, request.size, site, write=True)
+        if location is None or not run.waiting.may_update(slot, site, location):
+            return False
+        type = run.emulator.code.sites[site].instruction.modifiers[-1]
+        mask = (1 << 8 * request.size) - 1
+        new, other = (int(x) & mask for x in self._operands[slot, :2])
+        before = location.changes
+        old = run.strong.atomic(location, slot, site, request.word, type, new, other)
+        if old is None:
+            return False
+        if location.changes != before:
+            run.waiting.wake(location)
+        self._values[slot, 0] = old
+        return True
+
+    def _is_sound(self, request: Request, write: bool) -> bool:
+        """Whether an access is aligned and inside of memory."""
+        run, bytes = self.run, request.size * request.count
+        me = run.access(request.slot, request.site)
+        if request.address % bytes:
+            run.reports.misaligned(me, request.offset, bytes, write)
+            return False
+        if request.offset >= run.space.limit:
+            run.reports.outside(me, request.offset, bytes, write)
+            return False
+        return True
+
+    # What else
+
+    def _fence(self, request: Request) -> bool:
+        self.run.strong.fence(request.slot, request.order, request.scope)
+        return True
+
+    def _take_turn(self, request: Request) -> bool:
+        self.run.records["fuel"][request.slot] = FUEL
+        return self.run.waiting.take_turn(request.slot, request.site)
+
+    def _read_clock(self, request: Request) -> bool:
+        time = self.run.waiting.read_clock(request.slot, request.site)
+        if time is None:
+            return False
+        self._values[request.slot, 0] = time
+        return True
+
+    def _release_dependents(self, request: Request) -> bool:
+        block = self.run.grid_block(request.slot)
+        block.grid.release_dependents(block)
+        return True
+
+    def _await_grid(self, request: Request) -> bool:
+        return self.run.grid_block(request.slot).grid.wait_for_previous(request.slot)
+
+    def _trap(self, request: Request) -> bool:
+        where = self.run.reports.where(request.slot, request.site)
+        self.run.reports.add("invalid", "the kernel traps", [where])
+        return False

@@ -1,0 +1,125 @@
+"""Weak accesses where the inline check (`code/native.py`) is not enough, and the shadow of memory."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from coconet_ir.emu.access import Access, unpack
+from coconet_ir.emu.blocks import WARP
+from coconet_ir.emu.code.layout import RECORD, State
+
+if TYPE_CHECKING:
+    from coconet_ir.emu.run import Run
+
+_FLAGS = int(State.UNALLOCATED | State.UNWRITTEN | State.STRONG)
+_CONSTANT = 2
+
+
+class Weak:
+    """The weak accesses of a run."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.error: Exception | None = None
+        """What was raised while native code ran."""
+        self._shadow = run.space.shadow
+        self._records = run.records.ctypes.data
+        self._same: tuple[Access, Access, int, int] | None = None
+        """A store where another lane has stored at the same instruction, and the value that was there."""
+        self._rows: list[npt.NDArray[np.uint64]] = []
+
+    def on_access(self, me: int, offset: int, bytes: int, site: int, kind: int) -> int:
+        """Decide about a weak access: 0 if it may go on. `kind` is 0 for a load, 1 for a store, 2 for `ld.nc`."""
+        slot = (me - self._records) // RECORD.itemsize
+        try:
+            return 0 if self._may_access(slot, offset & (1 << 64) - 1, bytes, site, kind) else 1
+        except Exception as error:  # native code cannot hand it on
+            self.error = error
+            return 1
+
+    def _may_access(self, slot: int, offset: int, bytes: int, site: int, kind: int) -> bool:
+        run, write = self.run, kind == 1
+        me = run.access(slot, site)
+        if slot >= len(run.streams) and int(run.records["address"][slot]) % bytes:
+            return run.reports.misaligned(me, offset, bytes, write)
+        number = offset // run.granule
+        state = self.state(number) if offset < run.space.limit else State.UNALLOCATED
+        if state & State.UNALLOCATED:
+            return run.reports.outside(me, offset, bytes, write)
+        if state & State.UNWRITTEN:
+            return run.reports.unwritten(me, offset)
+        if state & State.STRONG:
+            return run.strong.weak_access(me, offset, write)
+        others = [self.writer(number), *(self.readers(number) if write else ())]
+        for other in others:
+            if kind == _CONSTANT or not (
+                run.comes_before(other, slot) or (write and self._is_same_store(me, other))
+            ):
+                return run.reports.race("data race", me, other, offset)
+        self.check_same()
+        self._same = (me, others[0], offset, self.read(offset, run.granule))
+        self.set_state(number, 0, me)
+        return True
+
+    def _is_same_store(self, me: Access, other: Access) -> bool:
+        """Whether lanes of one warp store at one instruction: then only values that differ are a race."""
+        block = self.run.blocks[me.slot]
+        return (
+            me.site == other.site
+            and block is not None
+            and block.did(other.slot, other.epoch)
+            and (me.slot - block.first) // WARP == (other.slot - block.first) // WARP
+        )
+
+    def check_same(self) -> None:
+        """Report the last store of that kind if it has changed the value. Raises what was raised in a callback."""
+        if self.error is not None:
+            raise self.error
+        if self._same is not None:
+            me, other, offset, value = self._same
+            self._same = None
+            if self.read(offset, self.run.granule) != value:
+                self.run.reports.race("data race", me, other, offset)
+
+    def new_readers(self) -> int:
+        """The address of a row for readers of a granule."""
+        self._rows.append(np.zeros(self.run.emulator.threads, np.uint64))
+        return self._rows[-1].ctypes.data
+
+    # Shadow and memory
+
+    def state(self, granule: int) -> int:
+        """The flags of a granule, 0 for ordinary memory."""
+        return int(self._shadow[granule, 3]) & _FLAGS
+
+    def set_state(self, granule: int, state: int, writer: Access | None = None) -> None:
+        """Set the flags of a granule, and who wrote it last."""
+        cell = self._shadow[granule]
+        cell[3] = state
+        if writer is not None:
+            cell[0] = writer.word
+            cell[1] = cell[2] = 0
+
+    def writer(self, granule: int) -> Access:
+        """Who wrote ordinary memory last."""
+        return unpack(int(self._shadow[granule, 0]))
+
+    def readers(self, granule: int) -> list[Access]:
+        """Who has read ordinary memory since."""
+        _, *words, state = self._shadow[granule].tolist()
+        if state > _FLAGS:
+            words += (ctypes.c_uint64 * self.run.emulator.threads).from_address(state)
+        return [unpack(word) for word in words if word]
+
+    def read(self, offset: int, bytes: int) -> int:
+        """A value in memory."""
+        return int.from_bytes(self.run.space.bytes[offset : offset + bytes].tobytes(), "little")
+
+    def write(self, offset: int, bytes: int, value: int) -> None:
+        """Store a value into memory."""
+        data = np.frombuffer(value.to_bytes(bytes, "little"), np.uint8)
+        self.run.space.bytes[offset : offset + bytes] = data
