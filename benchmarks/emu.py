@@ -100,8 +100,9 @@ def instructions(job: Job, threads: int) -> float:
 def rate(elements: int, repeat: int) -> float:
     """Print and give the millions of instructions of a second."""
     block = 128 * THREAD_ELEMENTS
+    assert elements % block == 0, elements
     each, same = (instructions(adam(n * block), n * 128) for n in (1, 2))
-    assert each == same and elements % block == 0, (each, same)
+    assert each == same, (each, same)
     start = time.perf_counter()
     emulator = Emulator(adam(elements))
     compiled = time.perf_counter() - start

@@ -140,7 +140,11 @@ Argument = Array | int | float | tuple[int, Any]
 
 
 def foreign(
-    file: str, kernel: str, threads: tuple[int, int], arguments: tuple[Argument, ...], *outputs: Output
+    file: str,
+    kernel: str,
+    threads: tuple[int, int],
+    arguments: tuple[Argument, ...],
+    *outputs: Output,
 ) -> Kernel:
     """A launch of a kernel of nvcc or Triton; the numbers of buffers are those of arguments."""
     memory, given = dict[int, Memory](), list[Place | bytes]()
@@ -210,10 +214,11 @@ def by_nvcc(n: int, random: np.random.Generator) -> Iterator[Kernel]:
         Output("pairs of f16", 3, np.float16, True),
         Output("pairs of bf16", 6, ml_dtypes.bfloat16, True),
     )
-    names = (
-        "x/y sqrt rsqrt sin exp log fma pow floor min copysign tanh cos(large) rint".split()
-    )
-    for kernel, type, one, two in (("doubles", np.float64, x, y), ("singles", np.float32, f, small)):
+    names = "x/y sqrt rsqrt sin exp log fma pow floor min copysign tanh cos(large) rint".split()
+    for kernel, type, one, two in (
+        ("doubles", np.float64, x, y),
+        ("singles", np.float32, f, small),
+    ):
         named = " ".join(f"{kernel}:{name}" for name in names)
         exact = " ".join(f"{kernel}:{names[row]}" for row in (0, 1, 6, 8, 9, 10, 13))
         yield foreign(
