@@ -45,6 +45,18 @@ def main(args: Sequence[str] | None = None) -> int:
     return 2
 
 
+class _ListOpcodes(argparse.Action):
+    """Prints the opcodes that are run, and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from coconet_ir.emu.code import entries
+        from coconet_ir.emu.code.table import TABLE
+
+        assert entries.__all__  # it fills the table
+        print("\n".join(sorted(TABLE)))
+        parser.exit()
+
+
 def _arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser = _argument_parser()
     options = parser.parse_args(args)
@@ -87,6 +99,7 @@ def _argument_parser() -> argparse.ArgumentParser:
         help=f"stop at so many different ones (default {MOST_FINDINGS})")  # fmt: skip
     add("--format", choices=("text", "json"), default="text", help="of the report")
     add("-o", "--output", default="-", metavar="FILE", help="where to write the report")
+    add("--list-opcodes", action=_ListOpcodes, nargs=0, help="print the PTX opcodes that are run")
     add("--version", action="version", version=f"coconet-check {version('coconet-ir')}")
     add_options(parser)
     add("--repeat", type=_count, default=None, metavar="N", help="calls in a row (default 3)")

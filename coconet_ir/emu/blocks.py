@@ -34,7 +34,10 @@ def _triple(number: int, shape: Triple) -> Triple:
 class Grid:
     """A launch that has begun."""
 
-    def __init__(self, stream: Stream, number: int, step: Launch, start: Clock):
+    def __init__(
+        self, stream: Stream, number: int, step: Launch, start: Clock, before: Grid | None
+    ):
+        """`before` is the launch that it may begin beside."""
         self.run = run = stream.run
         self.stream, self.number, self.step, self.start = stream, number, step, start
         self.rank = stream.rank
@@ -51,8 +54,7 @@ class Grid:
         self.most = run.emulator.most_blocks(self.kernel)
         self.blocked: list[int] = []
         """Slots that wait for the launch before."""
-        self.before: Grid | None = None
-        """The launch that it has begun beside."""
+        self.before = before
         self.parameters = self._pack()
         if step.cooperative and self.unfinished > self.most:
             run.reports.add(
@@ -155,7 +157,8 @@ class Grid:
         if not block.released:
             self.released += 1
         self.stream.free_place(block.place)
-        run.ready += [grid for grid in self.stream.grids if grid.pending and grid not in run.ready]
+        waiting = {one for one in run.ready if isinstance(one, Grid)}
+        run.ready += [grid for grid in self.stream.grids if grid.pending and grid not in waiting]
         if self.done or self.may_dependents_begin:
             run.ready.append(self.stream)
 

@@ -101,6 +101,10 @@ class Emulator:
                     0,
                 )
 
+    def is_reduction(self, site: int) -> bool:
+        """Whether an access is `red`."""
+        return self.code.sites[site].instruction.opcode == "red"
+
     def updates(self, site: int) -> bool:
         """Whether a store's value is computed from a strong load."""
         return False

@@ -1,53 +1,4 @@
-"""A plan: how the kernels of a PTX file are run on n ranks, as JSON.
-
-    {
-      "ranks": 2,
-      "sms": 132,
-      "buffers": {
-        "x":     {"type": "f32", "count": 1024, "content": {"random": "normal", "seed": 1}},
-        "y":     {"type": "f32", "count": 1024},
-        "flags": {"type": "u32", "count": 2, "content": 0},
-        "peers": {"pointers": "flags"}
-      },
-      "steps": [
-        {"kernel": "push", "grid": 2, "block": [64, 1, 1], "arguments": ["x", "peers", {"u32": "rank"}]},
-        {"clear": "flags"},
-        {"copy": "x", "to": "y"}
-      ],
-      "repeat": 3,
-      "expect": {"y": {"value": {"sum": "x"}, "tolerance": 1e-6}}
-    }
-
-What is not known is refused. `sms` is `Job.sms`, whose default it has.
-
-**Per rank.** In place of any value of a buffer or a step, of an argument, or of a scalar, `{"per_rank": [a, b, ...]}`
-gives one for each rank: other grids, other counts, other contents.
-
-A **buffer** has a `type` (u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64 e4m3 e5m2), `count` elements of it, and
-`content` before the first step; without `content` nobody has written it, and reading it is an error. Or it is a table
-of `pointers`: the addresses of the buffer of that name on rank 0, on rank 1 and so on, each `offset` bytes behind its
-beginning (default 0). `"ranks": [0, 2]` says which ranks have it, by default all.
-
-A **content** is a number, for all elements; a list, the elements; `{"random": "normal", "seed": 1}`, other numbers for
-each buffer, rank and seed (default 0), or with `"same": true` the same on all ranks; `{"random": [0, 100]}`, integers
-of at least 0 and below 100, likewise; `{"file": "x.npy"}`, the array in a file beside the plan. Where a number stands,
-`"0x80000001"` gives the bits of the element.
-
-The **steps** are those of each rank's one stream, in order. All are done `repeat` times (default 1); memory keeps what
-it holds from one time to the next. `"ranks"` says whose step it is, by default all.
-
-- A launch has the `kernel`, `grid` and `block` (a number, or up to three), and `arguments` in order: a buffer by its
-  name, or `{"buffer": "x", "offset": 16}` with bytes; a scalar with its type, as `{"u32": 5}`, where `"rank"` and
-  `"ranks"` stand for numbers too. It may have `shared`, bytes of dynamic shared memory; `cooperative`, if all blocks
-  must be on the device at once; `dependent`, if it is a programmatic dependent of the launch before it.
-- `clear` sets a buffer to zero, `copy` moves one `to` another of the same rank. Buffers are given as arguments are;
-  `bytes` says how many, by default all that are left of what is cleared or copied.
-
-What is **expected** after the last step, by buffer: `value` is a content, or `{"initial": "x"}`, what `x` held before
-the first step on this rank, or on `"rank": 1`; `{"sum": "x"}`, `prod`, `max` or `min`, what it held, reduced over ranks
-in their order (floats of 16 bits and less in f32, rounded once); `{"gather": "x"}`, what it held on all ranks, one
-behind the other. `tolerance` is `Expected.tolerance`; `"ranks"` as above.
-"""
+"""A plan: how the kernels of a PTX file are run on n ranks, as JSON. `docs/checker.md` has the format."""
 
 from __future__ import annotations
 
@@ -166,7 +117,8 @@ class _Reader:
             for buffers, steps in zip(self.buffers, streams, strict=True)
         )
         expected = self._expected(self.parts["expect"]) if "expect" in self.parts else ()
-        return Plan(Job(ptx, tuple(ranks), sms, self._labels(times)), tuple(expected))
+        labels = _agreed([self._labels(rank, times) for rank in range(self.ranks)])
+        return Plan(Job(ptx, tuple(ranks), sms, labels), tuple(expected))
 
     def _on(self, node: Node, rank: int) -> Node:
         """What a value is on a rank."""
@@ -373,16 +325,17 @@ class _Reader:
     def _named(self, node: Node, rank: int) -> _Buffer:
         return self.buffers[rank][node.one_of(self.buffers[rank], f"a buffer of rank {rank}")]
 
-    def _labels(self, times: int) -> dict[int, str]:
-        """What steps are called when they are done several times; those that all ranks have."""
-        nodes = self.parts["steps"].items()
-        if times == 1 or any(node.has("ranks") for node in nodes):
-            return {}
-        return {
-            time * len(nodes) + i: f"step {i}, time {time + 1} of {times}"
-            for time in range(times)
-            for i in range(len(nodes))
-        }
+    def _labels(self, rank: int, times: int) -> list[str]:
+        """What the steps of a rank are called."""
+        names: list[str] = []
+        for number, node in enumerate(self.parts["steps"].items()):
+            parts = node.members()
+            if rank in self._whose(parts):
+                kind = next(kind for kind in ("kernel", "copy", "clear") if kind in parts)
+                name = f"step {number}" if kind == "kernel" else f"step {number}, a {kind}"
+                names.append(name)
+        behind = [f", time {time + 1} of {times}" if times > 1 else "" for time in range(times)]
+        return [f"{name}{end}" for end in behind for name in names]
 
     # What is expected
 
@@ -443,6 +396,15 @@ def _in_order(steps: Sequence[Step]) -> tuple[Step, ...]:
             step = replace(step, after=(number - 1,))
         found.append(step)
     return tuple(found)
+
+
+def _agreed(labels: Sequence[Sequence[str]]) -> dict[int, str]:
+    """The names by number that no rank has another for."""
+    found: dict[int, set[str]] = {}
+    for mine in labels:
+        for number, name in enumerate(mine):
+            found.setdefault(number, set()).add(name)
+    return {number: names.pop() for number, names in found.items() if len(names) == 1}
 
 
 def _extent(node: Node, most: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -27,6 +27,9 @@ from coconet_ir.sim.kernels import Numbers
 from coconet_ir.sim.mesh import Mesh, Shape
 
 
+_NO_KERNELS = ".version 8.0\n.target sm_90\n.address_size 64\n"
+
+
 @dataclass(frozen=True)
 class ProgramJob:
     """A job, and where in its memory the outputs of the program are."""
@@ -130,7 +133,8 @@ def bind_job(
             else:
                 memory[owner] = Memory(results[owner], buffer.bytes)
         found.append(Rank(memory, repeated(bound.steps, repeat)))
-    return ProgramJob(Job(compiled.ptx, tuple(found)), compiled, ranks, bounds, shapes)
+    job = Job(compiled.ptx or _NO_KERNELS, tuple(found))
+    return ProgramJob(job, compiled, ranks, bounds, shapes)
 
 
 def repeated(steps: Sequence[Step], count: int) -> tuple[Step, ...]:

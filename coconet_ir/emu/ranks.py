@@ -32,6 +32,7 @@ class Stream:
         self.ends: dict[int, Clock] = {}
         """What is known behind steps, by their numbers."""
         self._last: Grid | None = None
+        """The launch that began last, if no other step came behind it."""
         total = run.emulator.resident
         first = sum(total[:rank])
         self._places = list(range(first, first + total[rank]))[::-1]
@@ -91,17 +92,17 @@ class Stream:
         return join([self.start, *(self.ends[one] for one in before(self.steps, number))])
 
     def _launch(self, step: Launch) -> None:
-        beside = self.grids[-1] if self.grids else None
-        if beside is not None and not (
-            step.dependent and len(self.grids) == 1 and beside.may_dependents_begin
-        ):
-            return
-        if beside is None:
+        before = self._last if step.dependent else None
+        if before is None:
+            if self.grids:
+                return
             start = self._known(self.next)
-        else:  # it knows what the launch before knew at its start
-            start = beside.start
-        grid = Grid(self, self.next, step, start)
-        grid.before = beside
+        else:  # it knows what the launch before knew at its start, whether that one has ended or not
+            if len(self.grids) > 1 or not before.may_dependents_begin:
+                return
+            start = before.start
+        grid = Grid(self, self.next, step, start, before)
+        self._last = grid
         self.next += 1
         self.grids.append(grid)
         grid.go()
@@ -113,6 +114,7 @@ class Stream:
         self.ends[self.next] = clock.with_slot(slot, int(self.run.epochs[slot]))
         self.run.next_epoch(slot)
         self.next += 1
+        self._last = None
         self.arrived = False
         self.run.ready.append(self)
 

@@ -26,9 +26,9 @@ class Report:
     findings: tuple[Found, ...]
     schedules: int
     """How many have run."""
-    prepared: float
-    """Seconds that it took to make the kernels ready."""
-    seconds: float
+    compile_seconds: float
+    """Seconds that it took to compile the kernels."""
+    run_seconds: float
     """Seconds that the schedules took."""
     labels: Mapping[int, str] = field(default_factory=dict[int, str])
     """What steps of streams are called, by their numbers."""
@@ -50,16 +50,16 @@ class Report:
         return {
             "clean": self.clean,
             "schedules": self.schedules,
-            "prepared": self.prepared,
-            "seconds": self.seconds,
+            "compile_seconds": self.compile_seconds,
+            "run_seconds": self.run_seconds,
             "findings": [self._json(one) for one in self.findings],
         }
 
     def _summary(self) -> str:
         count = len(self.findings)
         what = "clean" if self.clean else f"{count} finding{'s' if count > 1 else ''}"
-        each = self.seconds * 1e3 / max(self.schedules, 1)
-        times = f"{self.prepared:.2f} s to compile, {each:.3g} ms a schedule"
+        each = self.run_seconds * 1e3 / max(self.schedules, 1)
+        times = f"{self.compile_seconds:.2f} s to compile, {each:.3g} ms a schedule"
         return f"{what} in {_schedules(self.schedules)} ({times})"
 
     # Text
@@ -79,16 +79,13 @@ class Report:
         yield f"note: shown by {found.count} of {_schedules(self.schedules)}; {again}"
 
     def _who(self, place: Where, ptx: str) -> str:
+        if place.kernel is None:
+            return f"rank {place.rank}: {place.text}"
         step = self.labels.get(place.step, f"step {place.step}")
-        parts = [f"rank {place.rank}"]
-        if place.kernel is not None:
-            parts.append(f"kernel '{place.kernel}' ({step})")
-            parts += [f"block {_triple(place.block)}", f"thread {_triple(place.thread)}"]
-        elif place.text:
-            parts.append(step)
-        at = f" at {ptx}:{place.line}" if place.line and place.location is not None else ""
-        text = f"{at}: {place.text}" if place.text else at
-        return f"{', '.join(parts)}{text}"
+        who = f"rank {place.rank}, kernel '{place.kernel}' ({step})"
+        who = f"{who}, block {_triple(place.block)}, thread {_triple(place.thread)}"
+        at = "" if place.location is None else f" at {ptx}:{place.line}"
+        return f"{who}{at}: {place.text}"
 
     # JSON
 

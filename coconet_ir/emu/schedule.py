@@ -15,7 +15,7 @@ class Schedule:
     def __init__(self, seed: int):
         self._random = random.Random(seed)
         self._plain = seed == 0
-        self._reading = self._random.choice(("newest", "oldest", "any", "any"))
+        self._reading = self._random.choice(("newest", "oldest", "any", "any", "any", "any"))
         self._victim: tuple[str, float] | None = None
         self._from = 0
         self._choose_victim()

@@ -108,9 +108,11 @@ class Space:
             match item:
                 case Integer(value) | Float(value, _):
                     found += (value & (1 << 8 * size) - 1).to_bytes(size, "little")
-                case Symbol(name, offset):
+                case Symbol(name, offset, byte):
                     start = self.variables[rank] + self._code.variables.places.get(name, 0)
-                    found += (GLOBAL + start + offset).to_bytes(size, "little")
+                    address = GLOBAL + start + offset
+                    address = address if byte is None else address >> 8 * byte & 0xFF
+                    found += (address & (1 << 8 * size) - 1).to_bytes(size, "little")
         return bytes(found).ljust(variable.bytes, b"\0")
 
     def address(self, rank: int, owner: int, offset: int = 0) -> int:

@@ -222,7 +222,8 @@ class Strong:
         location.reads[slot] = me
         if index != run.clocks[slot].seen.get(location):
             run.set_clock(slot, run.clocks[slot].with_seen(location, index))
-        self._take(location, slot, order, scope, message)
+        if not run.emulator.is_reduction(site):  # which reads, but is no part of an acquire pattern
+            self._take(location, slot, order, scope, message)
         return message.value
 
     def _is_fine(self, access: Access, slot: int, scope: Scope) -> bool:

@@ -1,6 +1,6 @@
 """The documents do what they say: their programs and commands run, and print what is shown.
 
-In README.md and docs/*.md, a fenced block `mlir NAME` or `python NAME` is a file, `mlir` alone a whole program,
+In README.md and docs/*.md, a fenced block of a language and a NAME is a file, `mlir` alone a whole program,
 `python` alone a script, and `console` holds commands after `$` and what they print; `...` stands for any text, on a
 line of its own for any lines. The blocks of one document share a folder, in which `examples` are those of the project.
 """
@@ -26,14 +26,14 @@ import pytest
 from coconet_ir import api
 from coconet_ir.analysis.rules import rule_of
 from coconet_ir.frontend import make_context, parse_program
-from coconet_ir.tools import opt, run
+from coconet_ir.tools import check, opt, run
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DOCUMENTS = [README, *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)?(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
-TOOLS = {"coconet-opt": opt.main, "coconet-run": run.main}
+TOOLS = {"coconet-check": check.main, "coconet-opt": opt.main, "coconet-run": run.main}
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def test_document(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     for language, name, block in FENCE.findall(document.read_text()):
-        if name and language in ("mlir", "python"):
+        if name:
             Path(name).write_text(block)
         elif language == "mlir":
             api.Program.parse(block, document.name)

@@ -55,6 +55,8 @@ def _divide(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
     if type == "f32" and i.opcode == "div" and (way := m.one_of(("approx", "full"))):
         return _quotient(w, i, m, way)
     if m.flag("approx"):
+        if type == "f64" and i.opcode != "rcp":
+            raise m.refuse("is of f64, which has no .approx here")
         return _function(w, i, m, type)
     divide(w, i, m, type)
 

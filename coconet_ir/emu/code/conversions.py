@@ -8,7 +8,7 @@ Refused: .rs (it takes random bits), f4, f6, f8x4, ue8m0 and s2f6 (all sm_100), 
 
 from __future__ import annotations
 
-from coconet_ir.emu.code.floats import ROUNDINGS, canonical, flush, saturate
+from coconet_ir.emu.code.floats import ROUNDINGS, canonical, flush, rounding, saturate
 from coconet_ir.emu.code.halves import narrow, relu_bits, widen
 from coconet_ir.emu.code.helpers import HELPERS
 from coconet_ir.emu.code.kinds import FLOATS, INTEGERS, take
@@ -61,7 +61,7 @@ def _range(type: str) -> tuple[int, int]:
 
 
 def _from_integer(w: Writer, m: Modifiers, source: str, target: str, value: str) -> str:
-    mode = _mode(m)
+    mode = rounding(m)
     sat = target != "bf16" and m.flag("sat")
     kind = "si" if is_signed(source) else "ui"
     if target in FLOATS and mode == "rn":
@@ -77,13 +77,6 @@ def _from_integer(w: Writer, m: Modifiers, source: str, target: str, value: str)
         result = w.let(f"{kind}tofp i{width(source)} {value} to double")
     result = saturate(w, "f64", result) if sat else result
     return _from_double(w, target, mode, result)
-
-
-def _mode(m: Modifiers) -> str:
-    mode = m.one_of(ROUNDINGS)
-    if not mode:
-        raise m.refuse("does not say how it rounds")
-    return mode
 
 
 def _double(w: Writer, m: Modifiers, source: str, a: Operand, i: Instruction) -> str:
@@ -167,7 +160,7 @@ def _rounding(m: Modifiers, target: str) -> str:
 def _to_pair(w: Writer, i: Instruction, m: Modifiers, source: str, target: str) -> None:
     """Two numbers into a packed pair: the first of two operands goes high."""
     element = _PAIRS[target]
-    mode = _mode(m)
+    mode = rounding(m)
     relu = m.flag("relu")
     if source == "f32":
         d, high, low = take(i, m, 3)

@@ -2,8 +2,6 @@
 
 A NaN that an f32 instruction computes is the one of NVIDIA's devices, 0x7fffffff; PTX leaves it open. f64 keeps
 payloads where the host does. `abs`, `neg` and `copysign` only touch the sign.
-
-Refused: `.f32x2`, and `add`, `sub`, `fma` of f32 with f16 or bf16 (sm_100 and later).
 """
 
 from __future__ import annotations
@@ -90,10 +88,11 @@ def _two(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
 
 @typed("fma", "mad", types=FLOATS)
 def _fused(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
-    _write_rounded(w, i, m, type, "fma", 3, _mode(m))
+    _write_rounded(w, i, m, type, "fma", 3, rounding(m))
 
 
-def _mode(m: Modifiers) -> str:
+def rounding(m: Modifiers) -> str:
+    """Take the rounding, which there must be. Raises `Refused`."""
     mode = m.one_of(ROUNDINGS)
     if not mode:
         raise m.refuse("does not say how it rounds")
@@ -108,10 +107,28 @@ def _write_rounded(
     w.write(i.operands[0], type, finish(w, type, result, ftz, sat), i)
 
 
+@typed("add", "sub", "mul", "fma", types=("f32x2",))
+def _pairs(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
+    """Two f32 in 64 bits, each by itself."""
+    mode = rounding(m) if i.opcode == "fma" else m.one_of(ROUNDINGS, "rn")
+    ftz = m.flag("ftz")
+    read = values(w, i, m, type, 3 if i.opcode == "fma" else 2)
+    whole = "0"
+    for low in (0, 32):
+        parts = [w.let(f"lshr i64 {value}, {low}") for value in read]
+        given = [w.cast(w.resize(part, 64, 32, False), "f32") for part in parts]
+        if ftz:
+            given = [flush(w, "f32", value) for value in given]
+        result = finish(w, "f32", rounded(w, i.opcode, "f32", mode, given), ftz)
+        wide = w.resize(w.uncast(result, "f32"), 32, 64, False)
+        whole = w.let(f"or i64 {whole}, {w.let(f'shl i64 {wide}, {low}')}")
+    w.write(i.operands[0], type, whole, i)
+
+
 def divide(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
     """`div.rn` and so on, also `rcp` and `sqrt`: the correctly rounded ones."""
     ftz = single(m, type, "ftz")
-    mode = _mode(m)
+    mode = rounding(m)
     if i.opcode == "rcp":
         arguments = ["1.0", *sources(w, i, m, type, 1, ftz)]
     else:

@@ -1,4 +1,4 @@
-"""Arithmetic of f16, bf16 and pairs of them (PTX ISA, section 9.7.4), but for approximations.
+"""Arithmetic of f16, bf16 and pairs of them (PTX ISA, sections 9.7.4 and 9.7.5), but for approximations.
 
 Operands become doubles, in which sums and products of two are exact or round as the exact ones would; the sum of `fma`
 is rounded to odd. One rounding to the format follows. NaN is 0x7fff.
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coconet_ir.emu.code.floats import extreme, saturate
+from coconet_ir.emu.code.floats import ROUNDINGS, extreme, finish, rounded, rounding, saturate
 from coconet_ir.emu.code.helpers.formats import FORMATS
-from coconet_ir.emu.code.kinds import HALVES, typed, values
+from coconet_ir.emu.code.kinds import HALVES, take, typed, values
 from coconet_ir.emu.code.table import Modifiers
 from coconet_ir.emu.code.writer import Writer
 from coconet_ir.emu.ptx.syntax import Instruction, width
@@ -77,6 +77,8 @@ def _takes(m: Modifiers, type: str, name: str) -> bool:
 @typed("add", "sub", "mul", "fma", types=HALVES)
 def _arithmetic(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
     fused = i.opcode == "fma"
+    if type in ("f16", "bf16") and i.opcode != "mul" and m.flag("f32"):
+        return _mixed(w, i, m, type)
     if not m.flag("rn") and fused:
         raise m.refuse("does not say how it rounds")
     ftz, sat = _takes(m, type, "ftz"), _takes(m, type, "sat")
@@ -96,6 +98,18 @@ def _arithmetic(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
 
     read = values(w, i, m, type, 3 if fused else 2)
     w.write(i.operands[0], type, by_lane(w, type, read, operation), i)
+
+
+def _mixed(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
+    """`add.f32.f16 d, a, c`, `fma.rn.f32.f16 d, a, b, c`: operands but the last are halves, all else is f32."""
+    mode = rounding(m) if i.opcode == "fma" else m.one_of(ROUNDINGS, "rn")
+    sat = m.flag("sat")
+    d, *halves, c = take(i, m, 4 if i.opcode == "fma" else 3)
+    wide = [
+        w.call(f"widen.{type}", "float", ("i16", w.value(operand, type, i))) for operand in halves
+    ]
+    result = rounded(w, i.opcode, "f32", mode, [*wide, w.value(c, "f32", i)])
+    w.write(d, "f32", finish(w, "f32", result, sat=sat), i)
 
 
 @typed("neg", "abs", types=HALVES)

@@ -1,4 +1,4 @@
-"""Opcodes that mean something else for each type, as `add` of s32, of f32 and of bf16x2, and what their entries share."""
+"""Opcodes that mean something else for each type, as `add` of s32 and of bf16x2, and what their entries share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TypeAlias
 
 from coconet_ir.emu.code.table import Modifiers, opcode
-from coconet_ir.emu.ptx.syntax import Instruction, Operand, Register
+from coconet_ir.emu.ptx.syntax import Instruction, Operand
 
 if TYPE_CHECKING:
     from coconet_ir.emu.code.writer import Writer
@@ -57,10 +57,3 @@ def take(i: Instruction, m: Modifiers, count: int) -> tuple[Operand, ...]:
 def values(w: Writer, i: Instruction, m: Modifiers, type: str, count: int) -> list[str]:
     """The sources, of which there must be so many, as values of one type. Raises `Refused`."""
     return [w.value(operand, type, i) for operand in take(i, m, count + 1)[1:]]
-
-
-def plain(operand: Operand, m: Modifiers) -> Register:
-    """An operand that must be a register. Raises `Refused`."""
-    if not isinstance(operand, Register):
-        raise m.refuse("has an operand that is no register where one must be")
-    return operand

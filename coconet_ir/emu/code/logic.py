@@ -5,7 +5,7 @@ from __future__ import annotations
 from coconet_ir.emu.code.kinds import BITS, INTEGERS, take, typed, values
 from coconet_ir.emu.code.table import Modifiers
 from coconet_ir.emu.code.writer import Writer, is_signed
-from coconet_ir.emu.ptx.syntax import Instruction, Integer, Pair, Sink, width
+from coconet_ir.emu.ptx.syntax import Instruction, Integer, Pair, width
 
 LOGIC = ("pred", *BITS)
 
@@ -37,7 +37,9 @@ def _lop3(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
     `lop3.or d|p, a, b, c, table, q` also tells whether the result is not zero, `or` or `and` q.
     """
     combine = m.one_of(("or", "and"))
-    d, *read, table = take(i, m, 6 if combine else 5)[: 5 if not combine else 6][:5]
+    d, *read, table = take(i, m, 6 if combine else 5)[:5]
+    if bool(combine) != isinstance(d, Pair):
+        raise m.refuse("must have two results, d|p, with .or or .and and only then")
     if not isinstance(table, Integer) or not 0 <= table.value < 256:
         raise m.refuse("has no table of 8 bits")
     given = [w.value(operand, type, i) for operand in read]
@@ -48,12 +50,11 @@ def _lop3(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
             a, b, c = (given[j] if k >> 2 - j & 1 else inverse[j] for j in range(3))
             term = w.let(f"and i32 {w.let(f'and i32 {a}, {b}')}, {c}")
             result = w.let(f"or i32 {result}, {term}")
-    if combine:
+    if isinstance(d, Pair):
         some = w.let(f"icmp ne i32 {result}, 0")
         q = w.value(i.operands[5], "pred", i)
-        first, second = (d.first, d.second) if isinstance(d, Pair) else (Sink(), d)
-        w.write(second, "pred", w.let(f"{combine} i1 {some}, {q}"), i)
-        d = first
+        w.write(d.second, "pred", w.let(f"{combine} i1 {some}, {q}"), i)
+        d = d.first
     w.write(d, type, result, i)
 
 
@@ -79,7 +80,10 @@ def _shift(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
 @typed("shf", types=("b32",))
 def _funnel(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
     """The high word of b:a shifted left, or the low word of it shifted right."""
-    left = m.one_of(("l", "r")) == "l"
+    way = m.one_of(("l", "r"))
+    if not way:
+        raise m.refuse("does not say where it shifts: .l or .r")
+    left = way == "l"
     mode = m.one_of(("clamp", "wrap"))
     if not mode:
         raise m.refuse("does not say what becomes of large amounts: .clamp or .wrap")

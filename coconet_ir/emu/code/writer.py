@@ -23,7 +23,6 @@ from coconet_ir.emu.ptx.syntax import (
     width,
 )
 
-
 CARRY = "CC.CF"
 """The carry flag among the slots; `add.cc` and `mad.cc` write it, also to tell a borrow (PTX ISA, section 9.7.2)."""
 

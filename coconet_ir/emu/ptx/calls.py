@@ -33,8 +33,8 @@ from coconet_ir.emu.ptx.syntax import (
 )
 
 _DEEPEST = 64
-"""Functions that call each other, and are copied into each other."""
-_LONGEST = 1 << 20
+"""Functions in each other: each is copied into its caller."""
+_LONGEST = 1 << 16
 """Statements of a function with what it calls; a tree of calls can be wider than memory."""
 _PRINT, _ASSERT = "vprintf", "__assertfail"
 
@@ -96,9 +96,9 @@ class _Call:
         """What moves a value between registers and `.param` variables."""
         if isinstance(target, Symbol):
             yield self.part("st", ("param", type), Address(target), source)
-        elif isinstance(source, Symbol):
+        elif isinstance(target, Register) and isinstance(source, Symbol):
             yield self.part("ld", ("param", type), target, Address(source))
-        elif not isinstance(target, Sink):
+        elif isinstance(target, Register):
             yield self.part("mov", (type,), target, source)
 
 
@@ -146,7 +146,7 @@ class _Inliner:
 
     def _call(self, call: _Call, frame: _Frame) -> None:
         self._count += 1
-        skip = f"$skip.call{self._count}"
+        skip = f"call{self._count}.skip"
         guard = call.at.guard
         if guard is not None:
             over = call.part("bra", (), Symbol(skip))
@@ -179,7 +179,7 @@ class _Inliner:
             raise Refused(f"`{name}` is a kernel, which cannot be called", line)
         given, wanted = len(call.arguments), len(function.parameters)
         back, results = len(call.results), len(function.results)
-        if given != wanted or back not in (0, results):
+        if (given, back) != (wanted, results):
             what = f"`{name}` has {wanted} parameters and {results} results"
             raise Refused(f"{what}, and is called with {given} and {back}", line)
         names = self._names(function)
@@ -187,13 +187,13 @@ class _Inliner:
             if place := self._place(call, formal, actual, names):
                 self.body += call.move(formal.type, place, actual)
         after: list[Instruction] = []
-        taken = call.results or (Sink(),) * results
-        for formal, actual in zip(function.results, taken, strict=True):
-            if actual in call.arguments or (taken.count(actual) > 1 and actual != Sink()):
+        for formal, actual in zip(function.results, call.results, strict=True):
+            uses = (*call.arguments, *call.results).count(actual)
+            if isinstance(actual, Symbol) and uses > 1:
                 raise Refused(f"`{call.at.text}` uses a variable for two things", line)
             if place := self._place(call, formal, actual, names):
                 after += call.move(formal.type, actual, place)
-        end = f"$end.call{self._count}"
+        end = f"call{self._count}.end"
         self.copy(_Frame(function, names, (*frame.active, name), end, call.at.location))
         self.body += (Label(end, line), *after)
 
@@ -226,7 +226,7 @@ class _Inliner:
         names = {name: name + suffix for name in function.registers}
         self.registers.update((names[name], type) for name, type in function.registers.items())
         for variable in function.variables:
-            # One for all calls, but for what each thread has.
+            # What threads share is one for all calls.
             own = variable.space in ("local", "param")
             new = variable.name + (suffix if own else f".in.{function.name}")
             names[variable.name] = new

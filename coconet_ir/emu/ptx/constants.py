@@ -7,6 +7,8 @@ import struct
 from collections.abc import Callable
 from functools import lru_cache
 
+import numpy as np
+
 from coconet_ir.emu.ptx.syntax import Float, Integer
 from coconet_ir.emu.ptx.tokens import Tokens
 
@@ -94,6 +96,13 @@ def constant(tokens: Tokens) -> Integer | Float:
     return Float(value.bits ^ negative << value.width - 1, value.width)
 
 
+def single(bits: int) -> int:
+    """The bits of the number of 32 bits that is next to one of 64 bits."""
+    (value,) = struct.unpack("<d", struct.pack("<Q", bits))
+    with np.errstate(over="ignore"):
+        return int(np.float32(value).view(np.uint32))
+
+
 def expression(tokens: Tokens, looser: int = 0, depth: int = 0) -> int:
     """Read an integer expression up to the first operator that binds as `looser` or looser. Raises `PTXError`."""
     if depth > _DEEPEST:
@@ -141,7 +150,8 @@ def integer(tokens: Tokens, what: str, most: int = (1 << 64) - 1) -> int:
     """Read an integer literal up to `most`. Raises `PTXError`."""
     number = _literal(tokens.peek())
     if not isinstance(number, int):
-        raise tokens.expected(f"{what} of 64 bits" if tokens.peek()[:1].isdigit() else what)
+        wrong = number is None and tokens.peek()[:1].isdigit()
+        raise tokens.expected(f"{what} of 64 bits" if wrong else what)
     if number > most:
         raise tokens.error(f"{what} is at most {most}")
     tokens.at += 1

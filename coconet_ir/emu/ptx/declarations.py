@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
-from coconet_ir.emu.ptx.constants import constant, expression, integer, offset
+from coconet_ir.emu.ptx.constants import constant, expression, integer, offset, single
 from coconet_ir.emu.ptx.syntax import Float, Integer, Space, Symbol, Variable, width
 from coconet_ir.emu.ptx.tokens import Tokens
 
 SPACES = frozenset((".param", ".shared", ".local", ".global", ".const"))
-MOST_REGISTERS = 1 << 20
+MOST_REGISTERS = 1 << 17
 """Of a function."""
 _MOST_DIMENSIONS = 16
 _MOST_ELEMENTS = 1 << 22
@@ -30,6 +30,8 @@ _LIMITS = frozenset(
 )
 _FLAGS = frozenset((".noreturn", ".explicitcluster", ".blocksareclusters"))
 _OPAQUE = (".texref", ".samplerref", ".surfref")
+_BYTES = [Integer(0xFF << 8 * byte) for byte in range(8)]
+"""What picks a byte of an address."""
 _Initial = tuple[Integer | Float | Symbol, ...]
 
 
@@ -116,7 +118,7 @@ def _variable(tokens: Tokens, space: Space, head: _Head, external: bool) -> Vari
         shape = (*sizes, head.lanes) if head.lanes > 1 else sizes
         if _product(shape[1:]) > _MOST_ELEMENTS:
             raise tokens.error(f"an initial value has at most {_MOST_ELEMENTS} elements", at)
-        initial = _initial(tokens, shape)
+        initial = _initial(tokens, head.type, shape)
         if sizes and not sizes[0]:
             sizes = (-(-len(initial) // max(1, _product(shape[1:]))), *sizes[1:])
     count = _product(sizes) * head.lanes
@@ -149,10 +151,10 @@ def _product(sizes: tuple[int, ...]) -> int:
     return count
 
 
-def _initial(tokens: Tokens, shape: tuple[int, ...]) -> _Initial:
+def _initial(tokens: Tokens, type: str, shape: tuple[int, ...]) -> _Initial:
     """Read an initial value of this shape, flat. What braces leave out is zero, at the end nothing."""
     if not shape:
-        return (_element(tokens),)
+        return (_element(tokens, type),)
     begin = tokens.at
     tokens.expect("{")
     inner = _product(shape[1:])
@@ -160,7 +162,7 @@ def _initial(tokens: Tokens, shape: tuple[int, ...]) -> _Initial:
     if tokens.take("}"):
         return ()
     while True:
-        part = _initial(tokens, shape[1:])
+        part = _initial(tokens, type, shape[1:])
         found += part
         if len(found) > _MOST_ELEMENTS:
             raise tokens.error(f"an initial value has at most {_MOST_ELEMENTS} elements", begin)
@@ -173,20 +175,33 @@ def _initial(tokens: Tokens, shape: tuple[int, ...]) -> _Initial:
     return tuple(found)
 
 
-def _element(tokens: Tokens) -> Integer | Float | Symbol:
-    word = tokens.peek()
-    if word == "generic":
-        tokens.at += 1
-        tokens.expect("(")
-        name = tokens.name("the name of a variable")
-        tokens.expect(")")
-        return Symbol(name, offset(tokens))
-    if tokens.is_name() and word != "WARP_SZ":
-        return Symbol(tokens.name("a constant"), offset(tokens))
+def _element(tokens: Tokens, type: str) -> Integer | Float | Symbol:
+    if tokens.is_name() and tokens.peek() != "WARP_SZ":
+        return _symbol(tokens)
+    at = tokens.at
     value = constant(tokens)
-    if tokens.peek() == "(":
-        raise tokens.error("a mask on an address, as in `0xFF(x)`, is not supported")
+    if tokens.take("("):
+        symbol = _symbol(tokens)
+        tokens.expect(")")
+        if value not in _BYTES:
+            raise tokens.error("a mask is 0xFF, 0xFF00 and so on", at)
+        return replace(symbol, byte=_BYTES.index(value))
+    if isinstance(value, Float):
+        if type == "f32" and value.width == 64:
+            return Float(single(value.bits), 32)
+        if type not in (f"f{value.width}", f"b{value.width}"):
+            raise tokens.error(f"this number has the type .f{value.width}, not .{type}", at)
     return value
+
+
+def _symbol(tokens: Tokens) -> Symbol:
+    """Read `x`, `x+4` or `generic(x)+4`."""
+    generic = tokens.peek() == "generic" and tokens.words[tokens.at + 1] == "("
+    tokens.at += 2 * generic
+    name = tokens.name("the name of a variable")
+    if generic:
+        tokens.expect(")")
+    return Symbol(name, offset(tokens))
 
 
 def registers(tokens: Tokens) -> dict[str, str]:

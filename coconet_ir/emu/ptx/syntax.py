@@ -49,6 +49,8 @@ class Symbol:
 
     name: str
     offset: int = 0
+    byte: int | None = None
+    """Which byte of the address it is, as an initial value can be: `0xFF00(x)` is the second. None for all."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ class Variable:
     align: int = 0
     """In bytes; 0 for the natural one."""
     initial: tuple[Integer | Float | Symbol, ...] = ()
-    """The first elements; the others are zero. `generic(x)` and `x+4` are symbols."""
+    """The first elements; the others are zero. `generic(x)` and `x+4` are symbols. Floats have the type's width."""
     external: bool = False
 
     @property
@@ -202,6 +204,6 @@ _WIDTHS = {
     "pred": 1,
     **{f"{kind}{bits}": bits for kind in "bsu" for bits in (8, 16, 32, 64)},
     **{"b128": 128, "f16": 16, "bf16": 16, "f32": 32, "f64": 64, "tf32": 32},
-    **{"f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32},
+    **{"f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "f32x2": 64},
     **{"e4m3": 8, "e5m2": 8, "e4m3x2": 16, "e5m2x2": 16},
 }

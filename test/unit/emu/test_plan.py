@@ -16,6 +16,8 @@ from coconet_ir.emu.job import Job, Pointer
 from coconet_ir.emu.plan import Plan, make_plan, read_plan
 from coconet_ir.runtime.steps import Clear, Copy, Launch, Place
 
+CHECKER = Path(__file__).parents[3] / "docs" / "checker.md"
+
 
 def plan(
     ranks: int = 2,
@@ -43,9 +45,8 @@ def only_launch(made: Plan, rank: int = 0) -> Launch:
 
 
 def test_the_plan_that_the_documentation_shows() -> None:
-    shown = str(plan_module.__doc__)
-    text = shown[shown.index("    {") : shown.index("What is not known")]
-    made = read_plan(text, "ptx")
+    _, section = CHECKER.read_text().split("\n## Plans\n")
+    made = read_plan(section.split("```")[1].removeprefix("json"), "ptx")
     assert made.job.ptx == "ptx"
     assert made.job.sms == 132
     for rank, held in enumerate(made.job.ranks):
@@ -63,12 +64,14 @@ def test_the_plan_that_the_documentation_shows() -> None:
     x = [values(made, rank, 0, np.float32) for rank in range(2)]
     assert [one.array.tolist() for one in made.expected] == [(x[0] + x[1]).tolist()] * 2
     assert {one.tolerance for one in made.expected} == {1e-6}
-    assert made.job.labels[4] == "step 1, time 2 of 3"
+    assert made.job.labels[3] == "step 0, time 2 of 3"
+    assert made.job.labels[8] == "step 2, a copy, time 3 of 3"
 
 
 def test_defaults() -> None:
     made = make_plan(plan(1), "ptx")
     assert made.job == Job("ptx", made.job.ranks)
+    assert make_plan(plan(1, steps=[launch()]), "").job.labels == {0: "step 0"}
     assert made.expected == ()
 
 
@@ -134,7 +137,9 @@ def test_ranks_may_differ() -> None:
     assert launches[0].arguments == (Place(0),)
     assert second.steps[0] == Launch("k", (5, 6, 1), (32, 1, 1), (Place(1),))
     assert second.steps[1] == Clear(Place(1), 1)
-    assert made.job.labels == {}  # step 1 is not the same on both
+    times = [f", time {time} of 2" for time in (1, 2)]
+    names = {0: f"step 0{times[0]}", 2: f"step 0{times[1]}", 3: f"step 1, a clear{times[1]}"}
+    assert made.job.labels == names
 
 
 def test_places() -> None:

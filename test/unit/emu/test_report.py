@@ -50,7 +50,7 @@ def test_what_the_host_does_and_what_is_nowhere() -> None:
         "error: wrong value: element 1 of y of rank 0 is 2, not 3",
         "note: shown by 1 of 1 schedule; --seed 0 --schedules 1 shows it again",
         "error: data race: the copy writes what a kernel reads",
-        "note: rank 0, step 3: copy of 'x' to 'y'",
+        "note: rank 0: copy of 'x' to 'y'",
         "note: shown by 1 of 1 schedule; --seed 0 --schedules 1 shows it again",
         "2 findings in 1 schedule (0.00 s to compile, 0 ms a schedule)",
     ]
@@ -63,8 +63,8 @@ def test_clean() -> None:
     assert report.to_json() == {
         "clean": True,
         "schedules": 1000,
-        "prepared": 0.3,
-        "seconds": 12.5,
+        "compile_seconds": 0.3,
+        "run_seconds": 12.5,
         "findings": [],
     }
 

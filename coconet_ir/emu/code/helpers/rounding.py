@@ -24,9 +24,10 @@ _LLVM = {"f32": "float", "f64": "double"}
 
 def _directed(name: str, result: str, types: list[str], intrinsic: str, mode: int) -> str:
     parameters = ", ".join(f"{type} %x{k}" for k, type in enumerate(types))
+    how = 'metadata !"round.dynamic", metadata !"fpexcept.strict"'
     return f"""define internal {result} @{name}({parameters}) noinline strictfp {{
 call void @llvm.set.rounding(i32 {mode}) strictfp
-%result = call {result} @llvm.experimental.constrained.{intrinsic}({parameters}, metadata !"round.dynamic", metadata !"fpexcept.strict") strictfp
+%result = call {result} @llvm.experimental.constrained.{intrinsic}({parameters}, {how}) strictfp
 call void @llvm.set.rounding(i32 1) strictfp
 ret {result} %result
 }}"""

@@ -196,7 +196,7 @@ def numbers() -> Callable[..., tuple[Array, ...]]:
 Number = tuple[int, Fraction | float] | None
 
 
-def decode(bits: int, exponent: int, mantissa: int) -> Number:
+def _decode(bits: int, exponent: int, mantissa: int) -> Number:
     """The number of a format that bits are."""
     sign, size = bits >> exponent + mantissa & 1, bits & (1 << exponent + mantissa) - 1
     field, fraction = size >> mantissa, size & (1 << mantissa) - 1
@@ -207,7 +207,7 @@ def decode(bits: int, exponent: int, mantissa: int) -> Number:
     return sign, Fraction(whole << scale if scale > 0 else whole, 1 << max(-scale, 0))
 
 
-def encode(number: Number, exponent: int, mantissa: int, mode: str) -> int:
+def _encode(number: Number, exponent: int, mantissa: int, mode: str) -> int:
     """A number rounded to a format, as bits; NaN is all ones but the sign."""
     infinity = (1 << exponent) - 1 << mantissa
     if number is None:
@@ -295,8 +295,8 @@ def exact() -> Callable[..., Array]:
 
     def run(operation: str, mode: str, exponent: int, mantissa: int, *columns: Array) -> Array:
         results = [
-            encode(
-                _operate(operation, mode, [decode(int(bits), exponent, mantissa) for bits in row]),
+            _encode(
+                _operate(operation, mode, [_decode(int(bits), exponent, mantissa) for bits in row]),
                 exponent,
                 mantissa,
                 mode,
@@ -309,11 +309,17 @@ def exact() -> Callable[..., Array]:
 
 
 @pytest.fixture(scope="session")
+def encode() -> Callable[..., int]:
+    """`encode((sign, magnitude), exponent, mantissa, mode)`: an exact number rounded to a format, as bits."""
+    return _encode
+
+
+@pytest.fixture(scope="session")
 def convert() -> Callable[..., Array]:
     """`convert((8, 23), (5, 10), "rn", bits)`: bits of a format rounded to another one."""
 
     def run(source: tuple[int, int], target: tuple[int, int], mode: str, bits: Array) -> Array:
-        values = [encode(decode(int(x), *source), *target, mode) for x in bits]
-        return np.array(values, f"u{(sum(target) + 8) // 8 if sum(target) < 32 else 8}")
+        values = [_encode(_decode(int(x), *source), *target, mode) for x in bits]
+        return np.array(values, f"u{1 << (sum(target) // 8).bit_length()}")
 
     return run

@@ -39,7 +39,7 @@ def test_every_rounding_is_exact(
 ) -> None:
     bits, exponent, mantissa = FORMATS[type]
     count = COUNTS[operation]
-    columns = [column[::7] for column in numbers(bits, count, 2003 if type == "f32" else 501)]
+    columns = [column[::4] for column in numbers(bits, count, 4003 if type == "f32" else 1001)]
     names = "abc"[:count]
     sources = dict(zip(names, columns, strict=True))
     for mode in ("rn", "rz", "rm", "rp"):
@@ -98,6 +98,32 @@ def test_sat_clamps_and_takes_nan_to_zero(evaluate: Evaluate, numbers: Numbers) 
         got = evaluate(f"{operation}.rn.sat.f32 d, {names};", d="b32", **sources)
         want = np.where(np.isnan(plain), 0, np.clip(plain, 0, 1)) + np.float32(0)
         np.testing.assert_array_equal(got, want.astype(np.float32).view(np.uint32))
+
+
+@pytest.mark.parametrize("operation", ["add", "sub", "mul", "fma"])
+def test_pairs_are_two_numbers(operation: str, evaluate: Evaluate, numbers: Numbers) -> None:
+    columns = numbers(32, 3, 501)[: COUNTS[operation]]
+    pairs = [x.astype(np.uint64) | x[::-1].astype(np.uint64) << np.uint64(32) for x in columns]
+    names = ", ".join("abc"[: len(columns)])
+    for mode in ("rn", "rm.ftz"):
+        single = dict(zip("abc", columns, strict=False))
+        one = evaluate(f"{operation}.{mode}.f32 d, {names};", d="b32", **single).astype(np.uint64)
+        double = dict(zip("abc", pairs, strict=False))
+        two = evaluate(f"{operation}.{mode}.f32x2 d, {names};", d="b64", **double)
+        np.testing.assert_array_equal(two, one | one[::-1] << np.uint64(32), mode)
+
+
+@pytest.mark.parametrize("type", ["f16", "bf16"])
+def test_halves_in_operations_of_f32(type: str, evaluate: Evaluate, numbers: Numbers) -> None:
+    a, b = numbers(16, 2, 501)
+    c = numbers(32, 1, a.size)[0][: a.size]
+    sources = {"a": a, "b": b, "c": c}
+    widen = f"cvt.f32.{type} x, a;\ncvt.f32.{type} y, b;\n"
+    for name, operands in (("add", "x, c"), ("sub.rz", "x, c"), ("fma.rp.sat", "x, y, c")):
+        halves = operands.replace("x", "a").replace("y", "b")
+        got = evaluate(f"{name}.f32.{type} d, {halves};", d="b32", **sources)
+        body = f".reg .b32 x, y;\n{widen}{name}.f32 d, {operands};"
+        np.testing.assert_array_equal(got, evaluate(body, d="b32", **sources), name)
 
 
 def test_signs(evaluate: Evaluate, numbers: Numbers) -> None:
@@ -199,6 +225,9 @@ def test_classes(evaluate: Evaluate, numbers: Numbers) -> None:
         ("testp.f32 p, a", "does not say what it tests"),
         ("add.rna.f32 d, a, b", ".rna"),
         ("add.rn.f32 d, a", "has 2 operands"),
+        ("add.rn.sat.f32x2 d, a, b", ".sat"),
+        ("mul.rn.f32.f16 d, a, b", ".f32"),
+        ("fma.f32.bf16 d, a, b, c", "does not say how it rounds"),
         ("neg.e4m3 d, a", "does not have"),
     ],
 )

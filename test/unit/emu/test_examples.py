@@ -1,0 +1,94 @@
+"""Every kernel of every example, and of what its schedules make of it, run by the emulator: nothing is wrong with them,
+and they give what the simulator gives, also in unusual orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from coconet_ir.emu.machine import Emulator
+from coconet_ir.emu.program import bind_job, expected
+from coconet_ir.program import Program
+from coconet_ir.runtime.compile import Compiled
+from coconet_ir.sim.compare import compare, rounding
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+Shapes = Mapping[str, Sequence[int | None]]
+
+FLAT = ("sgd", "adam", "adam_f32", "lamb", "lamb_segments", "clip", "hierarchical")
+BLOCKS = ("attention", "mlp", "pipeline")
+SHAPES: Mapping[str, tuple[Shapes, Shapes]] = {
+    **{name: ({"w": (1030,)}, {"w": (2051,)}) for name in FLAT},
+    **{name: ({"residual": (2, 172, 4)}, {"residual": (1, 7, 3)}) for name in BLOCKS},
+    "attention_full": (
+        {"residual": (1, 24, 4), "wq": (None, 128)},
+        {"residual": (1, 5, 3), "wq": (None, 192)},
+    ),
+    "two_axes": ({"w": (172, 6)}, {"w": (7, 5)}),
+    "rmsnorm": ({"stream": (2, 4, 264)}, {"stream": (1, 7, 5)}),
+    "moe": ({"x": (8, 6, 8), "w_up": (4, None, 40)}, {"x": (5, 3, 3), "w_up": (3, None, 5)}),
+    "buckets": (
+        {"up": (172, 6), "bias": (1030,), "down": (2, 2)},
+        {"up": (7, 5), "bias": (3,), "down": (1, 1)},
+    ),
+}
+"""Even and odd shapes of each example. Of each example some are so large that kernels move vectors, and some rest."""
+
+REDUCING = ("lamb", "lamb_segments", "clip", "rmsnorm", "attention_full")
+"""Examples with kernels that add in another order than the simulator. All others give its bits."""
+
+SEVERAL = ((1, 1), (2, 1), (1, 3), (2, 2))
+"""Ranks along two axes, 1 to 4 in all."""
+
+
+def meshes(compiled: Compiled) -> Iterator[dict[str, int]]:
+    """The program's mesh with 1 to 4 ranks."""
+    axes = compiled.plan.entry.single.axes
+    for ranks, counts in enumerate(SEVERAL, 1):
+        yield dict(zip(axes, counts if len(axes) > 1 else (ranks,), strict=True))
+
+
+def check(
+    program: Program,
+    compiled: Compiled,
+    mesh: Mapping[str, int],
+    shapes: Shapes,
+    *,
+    seed: int,
+    exact: bool,
+) -> None:
+    """Assert that a schedule finds nothing, and that outputs are those of the simulator."""
+    inputs = program.generate(mesh, {}, shapes, seed)
+    job = bind_job(compiled, mesh, inputs)
+    ran = Emulator(job.job).run(seed)
+    assert ran.findings == (), mesh
+    wanted = expected(program.function(), mesh, inputs)
+    rows = compare(wanted, job.outcome(ran.memory))
+    assert [row.name for row in rows] == list(wanted.outputs)
+    for row in rows:
+        tolerance = None if exact else rounding(wanted.outputs[row.name].array.dtype)
+        assert row.within(tolerance), (mesh, row)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_examples(name: str) -> None:
+    """On 1 to 4 ranks, at an even and an odd size."""
+    program = Program.load(str(EXAMPLES / f"{name}.mlir")).infer()
+    compiled = program.compile(cache=False)
+    for ranks, mesh in enumerate(meshes(compiled)):
+        for shapes in SHAPES[name]:
+            check(program, compiled, mesh, shapes, seed=ranks, exact=name not in REDUCING)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_schedules(name: str, scheduled: Callable[[str], Mapping[str, Program]]) -> None:
+    """On three ranks, or two along each of two axes."""
+    for number, program in enumerate(scheduled(name).values()):
+        compiled = program.compile(cache=False)
+        several = list(meshes(compiled))
+        mesh = several[3] if len(several[0]) > 1 else several[2]
+        shapes = SHAPES[name][number % 2]
+        check(program, compiled, mesh, shapes, seed=number, exact=name not in REDUCING)
