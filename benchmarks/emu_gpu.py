@@ -136,7 +136,7 @@ def ours(name: str, elements: int) -> Kernel:
 
 
 Argument = Array | int | float | np.generic | tuple[int, Any]
-"""An array, a number (i32 and f32 unless NumPy says otherwise), or how many elements of what type nobody has written."""
+"""An array, a number (i32, or f32, or what NumPy says), or how many elements of what type nobody has written."""
 
 Sizes = int | tuple[int, int]
 
