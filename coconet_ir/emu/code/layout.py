@@ -115,8 +115,11 @@ class Op:
     ACTIVE: Final = 14
 
 
-FUEL = 1 << 20
-"""Backward branches after which a thread lets others run."""
+FUEL = 1 << 12
+"""Backward branches after which a thread lets others run, the first time."""
+
+GROWTH = 6
+"""How often a thread does so before it gets twice as much: what it waits for is mostly near."""
 
 
 class Warp(IntEnum):
