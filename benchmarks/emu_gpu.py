@@ -135,12 +135,23 @@ def ours(name: str, elements: int) -> Kernel:
     return Kernel(Job(compiled.ptx, (Rank(memory, bound.steps),)), outputs)
 
 
-Argument = Array | int | float | tuple[int, Any]
-"""An array, a number, or how many elements of what type are left unwritten for the kernel."""
+Argument = Array | int | float | np.generic | tuple[int, Any]
+"""An array, a number (i32, or f32, or what NumPy says), or how many elements of what type nobody has written."""
+
+Sizes = int | tuple[int, int]
+
+
+def three(sizes: Sizes) -> tuple[int, int, int]:
+    """Of a grid or a block."""
+    return (sizes, 1, 1) if isinstance(sizes, int) else (*sizes, 1)
 
 
 def foreign(
-    file: str, kernel: str, threads: tuple[int, int], arguments: tuple[Argument, ...], *outputs: Output
+    file: str,
+    kernel: str,
+    threads: tuple[Sizes, Sizes],
+    arguments: tuple[Argument, ...],
+    *outputs: Output,
 ) -> Kernel:
     """A launch of a kernel of nvcc or Triton; the numbers of buffers are those of arguments."""
     memory, given = dict[int, Memory](), list[Place | bytes]()
@@ -151,11 +162,13 @@ def foreign(
         elif isinstance(one, tuple):
             memory[number] = Memory(str(number), one[0] * np.dtype(one[1]).itemsize)
             given.append(Place(number))
+        elif isinstance(one, np.generic):
+            given.append(one.tobytes())
         else:
-            dtype = np.int32 if isinstance(one, int) else np.float32
-            given.append(np.asarray(one, dtype).tobytes())
+            small = np.int32(one) if isinstance(one, int) else np.float32(one)
+            given.append(small.tobytes())
     grid, block = threads
-    step = Launch(kernel, (grid, 1, 1), (block, 1, 1), tuple(given))
+    step = Launch(kernel, three(grid), three(block), tuple(given))
     ptx = (FOREIGN / f"{file}.ptx").read_text()
     return Kernel(Job(ptx, (Rank(memory, (step,)),)), outputs)
 
@@ -178,7 +191,7 @@ def by_nvcc(n: int, random: np.random.Generator) -> Iterator[Kernel]:
     halves, floats16 = random.uniform(-8, 8, n * 2), (ml_dtypes.bfloat16, np.float16)
 
     yield foreign(
-        *("elementwise", "saxpy", (grid, 128), (np.array(n), 0.7, f, g)),
+        *("elementwise", "saxpy", (grid, 128), (np.int64(n), 0.7, f, g)),
         Output("saxpy (fma)", 3, np.float32, True),
     )
     yield foreign(
@@ -189,8 +202,9 @@ def by_nvcc(n: int, random: np.random.Generator) -> Iterator[Kernel]:
         *("numbers", "longs", (grid, 128), (n, *longs, (12 * n, np.int64))),
         Output("i64", 3, np.int64, True),
     )
+    tall, tiles = n // 97, (4, -(-n // 97 // 32) + 1)
     yield foreign(
-        *("memory", "transpose", (-(-n // 32), 32), (1, n, f, (n, np.float32))),
+        *("memory", "transpose", (tiles, (32, 8)), (tall, 97, f, (97 * tall, np.float32))),
         Output("transpose (copy)", 3, np.float32, True),
     )
     counts = (132, np.float64), np.zeros(1, np.uint32), (1, np.float64)
@@ -210,10 +224,11 @@ def by_nvcc(n: int, random: np.random.Generator) -> Iterator[Kernel]:
         Output("pairs of f16", 3, np.float16, True),
         Output("pairs of bf16", 6, ml_dtypes.bfloat16, True),
     )
-    names = (
-        "x/y sqrt rsqrt sin exp log fma pow floor min copysign tanh cos(large) rint".split()
-    )
-    for kernel, type, one, two in (("doubles", np.float64, x, y), ("singles", np.float32, f, small)):
+    names = "x/y sqrt rsqrt sin exp log fma pow floor min copysign tanh cos(large) rint".split()
+    for kernel, type, one, two in (
+        ("doubles", np.float64, x, y),
+        ("singles", np.float32, f, small),
+    ):
         named = " ".join(f"{kernel}:{name}" for name in names)
         exact = " ".join(f"{kernel}:{names[row]}" for row in (0, 1, 6, 8, 9, 10, 13))
         yield foreign(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from coconet_ir.emu.code.layout import EPOCH_BITS, SITE_BITS, THREAD_SHIFT, Scope
+from coconet_ir.emu.code.layout import EPOCH_BITS, SITE_BITS, THREAD_SHIFT
 
 _EPOCH, _SITE = (1 << EPOCH_BITS) - 1, (1 << SITE_BITS) - 1
 
@@ -16,7 +16,7 @@ class Access:
     slot: int
     epoch: int
     site: int
-    scope: Scope | None = None
+    scope: int | None = None
     """None for a weak access."""
 
     @property

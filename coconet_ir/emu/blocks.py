@@ -41,7 +41,7 @@ class Grid:
         self.run = run = stream.run
         self.stream, self.number, self.step, self.start = stream, number, step, start
         self.rank = stream.rank
-        self.kernel = run.emulator.kernel(step.kernel)
+        self.kernel = run.emulator.code.kernels[step.kernel]
         self.first = run.emulator.slots[stream.rank].first[number]
         self.threads = prod(step.block)
         self.pending = run.schedule.shuffled(range(prod(step.grid)))
@@ -50,7 +50,8 @@ class Grid:
         self.unfinished = prod(step.grid)
         self.released = 0
         """Blocks that let dependents begin, or ended."""
-        self.ends: list[Clock] = []
+        self.end = start
+        """What is known behind the blocks that have ended."""
         self.most = run.emulator.most_blocks(self.kernel)
         self.blocked: list[int] = []
         """Slots that wait for the launch before."""
@@ -148,9 +149,7 @@ class Grid:
         """A block has ended: others may begin, and behind the last one the stream goes on."""
         run = self.run
         slots = block.slots
-        self.ends = [join([run.clocks[s] for s in slots.tolist()], slots, run.epochs[slots])] + (
-            self.ends if len(self.ends) < 8 else [join(self.ends)]
-        )
+        self.end = join((self.end, join(run.clocks_of(slots), slots, run.epochs[slots])))
         run.emulator.code.call("destroy")(run.handles.ctypes.data, block.first, block.count)
         self.resident -= 1
         self.unfinished -= 1
@@ -161,11 +160,6 @@ class Grid:
         run.ready += [grid for grid in self.stream.grids if grid.pending and grid not in waiting]
         if self.done or self.may_dependents_begin:
             run.ready.append(self.stream)
-
-    @property
-    def end(self) -> Clock:
-        """What is known behind the launch."""
-        return join([self.start, *self.ends])
 
     # The launch after it
 
@@ -321,8 +315,8 @@ class Block:
         del self.barriers[number]
         if not len(slots):
             return
-        clocks = [run.clocks[slot] for slot in slots.tolist()]
-        clock = join([*clocks, *barrier.arrived], slots, run.epochs[slots])
+        clocks = run.clocks_of(slots).union(barrier.arrived)
+        clock = join(clocks, slots, run.epochs[slots])
         run.next_epochs(slots)
         run.set_clocks(slots, clock)
         if barrier.holds:

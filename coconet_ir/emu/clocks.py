@@ -5,58 +5,72 @@ A clock never changes: threads of a block that met at a barrier share one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from coconet_ir.emu.strong import Location
-
-Row = npt.NDArray[np.int32]
+Row: TypeAlias = npt.NDArray[np.int32]
+Slots: TypeAlias = npt.NDArray[np.int64]
 
 
 class Clock:
     """For each slot the last epoch that is known, and for each location the oldest message that may still be read."""
 
-    __slots__ = ("address", "row", "seen")
+    __slots__ = ("_seen", "address", "row")
 
-    def __init__(self, row: Row, seen: Mapping[Location, int]):
-        self.row, self.seen = row, seen
+    def __init__(self, row: Row, seen: Row):
+        """`seen` is by the numbers of locations; of those behind its end nothing is known."""
+        self.row, self._seen = row, seen
         self.address: int = row.__array_interface__["data"][0]
 
     def knows(self, slot: int, epoch: int) -> bool:
         """Whether what a slot did in an epoch came before."""
         return bool(self.row[slot] >= epoch)
 
+    def oldest(self, location: int) -> int:
+        """The index of the oldest message of a location that may be read."""
+        return int(self._seen[location]) if location < len(self._seen) else 0
+
     def with_slot(self, slot: int, epoch: int) -> Clock:
         """One that also knows what a slot did up to an epoch."""
         row = self.row.copy()
         row[slot] = epoch
-        return Clock(row, self.seen)
+        return Clock(row, self._seen)
 
-    def with_seen(self, location: Location, index: int) -> Clock:
+    def with_seen(self, location: int, index: int) -> Clock:
         """One for which a location's messages before `index` are past."""
-        return Clock(self.row, {**self.seen, location: index})
+        size = len(self._seen)
+        seen = np.zeros(size if location < size else 2 * location + 8, np.int32)
+        seen[:size] = self._seen
+        seen[location] = index
+        return Clock(self.row, seen)
+
+    @staticmethod
+    def join(
+        clocks: Iterable[Clock], slots: Slots | None = None, epochs: Row | None = None
+    ) -> Clock:
+        """What all of them know together, and what `slots` did up to their `epochs`."""
+        first, *others = set(clocks)
+        if not others and slots is None:
+            return first
+        row, seen = first.row.copy(), first._seen
+        for clock in others:
+            np.maximum(row, clock.row, out=row)
+            if clock._seen is not seen:
+                seen = _latest(seen, clock._seen)
+        if slots is not None and epochs is not None:
+            row[slots] = epochs
+        return Clock(row, seen)
 
 
-def join(clocks: Iterable[Clock], slots: Any = None, epochs: Any = None) -> Clock:
-    """What all of them know together, and what `slots` did up to their `epochs`."""
-    distinct = list({id(clock): clock for clock in clocks}.values())
-    first = distinct[0]
-    if len(distinct) == 1 and slots is None:
-        return first
-    row = first.row.copy()
-    seen = first.seen
-    for clock in distinct[1:]:
-        np.maximum(row, clock.row, out=row)
-        if clock.seen is not seen and clock.seen:
-            merged = dict(seen)
-            for location, index in clock.seen.items():
-                if merged.get(location, -1) < index:
-                    merged[location] = index
-            seen = merged
-    if slots is not None:
-        row[slots] = epochs
-    return Clock(row, seen)
+def _latest(first: Row, second: Row) -> Row:
+    short, long = sorted((first, second), key=len)
+    found = long.copy()
+    part = found[: len(short)]
+    np.maximum(part, short, out=part)
+    return found
+
+
+join = Clock.join

@@ -77,11 +77,11 @@ def _vote(kind: Warp, holds: Lanes, active: Lanes) -> Lanes:
     every, some = (holds | ~active).all(axis=-1), (holds & active).any(axis=-1)
     match kind:
         case Warp.VOTE_ALL:
-            return every.astype(np.uint64)
+            return np.asarray(every, np.uint64)
         case Warp.VOTE_ANY:
-            return some.astype(np.uint64)
+            return np.asarray(some, np.uint64)
         case Warp.VOTE_UNIFORM:
-            return (every | ~some).astype(np.uint64)
+            return np.asarray(every | ~some, np.uint64)
         case _:
             return _bits(holds & active)
 

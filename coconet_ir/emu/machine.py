@@ -38,7 +38,9 @@ class Emulator:
     def __init__(self, job: Job):
         """Raises `PTXError` and `Refused`."""
         self.job = job
-        self.code: Code = compile_ptx(job.ptx)
+        launches = [step for rank in job.ranks for step in rank.steps if isinstance(step, Launch)]
+        self.code: Code = compile_ptx(job.ptx, frozenset(step.kernel for step in launches))
+        kernels = self.code.kernels
         self.slots: list[Slots] = []
         count = len(job.ranks)
         for rank in job.ranks:
@@ -46,8 +48,6 @@ class Emulator:
             count = self.slots[-1].end
         if count >= MOST_THREADS:
             raise Refused(f"the job has {count} threads, more than {MOST_THREADS - 1}", 0)
-        launches = [step for rank in job.ranks for step in rank.steps if isinstance(step, Launch)]
-        kernels = {step.kernel: self.kernel(step.kernel) for step in launches}
         shared = max((kernels[s.kernel].shared + s.shared for s in launches), default=0)
         local = max((kernel.local for kernel in kernels.values()), default=0)
         self.resident = self._residents()
@@ -57,13 +57,6 @@ class Emulator:
         self.handles = np.zeros(count, np.uint64)
         for launch in launches:
             self._check(launch, kernels[launch.kernel])
-
-    def kernel(self, name: str) -> Kernel:
-        """A kernel by its name. Raises `Refused`."""
-        if name not in self.code.kernels:
-            known = ", ".join(self.code.kernels) or "none"
-            raise Refused(f"there is no kernel {name}; there are: {known}", 0)
-        return self.code.kernels[name]
 
     def most_blocks(self, kernel: Kernel) -> int:
         """How many blocks of a kernel a device has at once."""
@@ -75,7 +68,7 @@ class Emulator:
         found: list[int] = []
         for rank in self.job.ranks:
             steps = [step for step in rank.steps if isinstance(step, Launch)]
-            most = [min(prod(s.grid), self.most_blocks(self.kernel(s.kernel))) for s in steps]
+            most = [min(prod(s.grid), self.most_blocks(self.code.kernels[s.kernel])) for s in steps]
             found.append(sum(sorted(most)[-2:]))
         return found
 

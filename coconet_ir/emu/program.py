@@ -26,7 +26,6 @@ from coconet_ir.sim.executor import Outcome, Output
 from coconet_ir.sim.kernels import Numbers
 from coconet_ir.sim.mesh import Mesh, Shape
 
-
 _NO_KERNELS = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from coconet_ir.emu.access import Access
-from coconet_ir.emu.code.layout import FUEL, RECORD, Op, Order, Scope, place
+from coconet_ir.emu.code.layout import FUEL, GROWTH, RECORD, Op, place
 from coconet_ir.emu.strong import Location
 
 if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
 
-_ORDERS = tuple(Order(number) for number in range(8))
-_SCOPES = tuple(Scope)
 _FIRST, _END = place("op") // 8, (place("operands") + 16) // 8
 _OPERANDS = place("operands") // 8 - _FIRST
 
@@ -28,14 +26,14 @@ class Request(NamedTuple):
     """The order, the scope, and so on: see `flags` of `code/memory.py`."""
 
     @property
-    def order(self) -> Order:
+    def order(self) -> int:
         """Of an access or a fence."""
-        return _ORDERS[self.word & 7]
+        return self.word & 7
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> int:
         """Of an access or a fence."""
-        return _SCOPES[self.word >> 4 & 3]
+        return self.word >> 4 & 3
 
     @property
     def size(self) -> int:
@@ -43,7 +41,7 @@ class Request(NamedTuple):
         return self.word >> 8 & 0xFF
 
     @property
-    def count(self) -> int:
+    def scalars(self) -> int:
         """How many scalars are accessed."""
         return self.word >> 16 & 0xFF
 
@@ -56,15 +54,15 @@ class Requests:
         self._words = run.records.view("u8").reshape(-1, RECORD.itemsize // 8)
         self._values, self._operands = run.records["values"], run.records["operands"]
         self._serve = {
-            int(Op.LOAD): self._load,
-            int(Op.STORE): self._store,
-            int(Op.ATOMIC): self._atomic,
-            int(Op.FENCE): self._fence,
-            int(Op.YIELD): self._take_turn,
-            int(Op.CLOCK): self._read_clock,
-            int(Op.RELEASE_DEPENDENTS): self._release_dependents,
-            int(Op.AWAIT_GRID): self._await_grid,
-            int(Op.TRAP): self._trap,
+            Op.LOAD: self._load,
+            Op.STORE: self._store,
+            Op.ATOMIC: self._atomic,
+            Op.FENCE: self._fence,
+            Op.YIELD: self._take_turn,
+            Op.CLOCK: self._read_clock,
+            Op.RELEASE_DEPENDENTS: self._release_dependents,
+            Op.AWAIT_GRID: self._await_grid,
+            Op.TRAP: self._trap,
         }
 
     def serve(self, slot: int) -> bool:
@@ -80,9 +78,9 @@ class Requests:
         if not self._is_sound(request, write=False):
             return False
         found: list[Location] = []
-        for index in range(request.count):
+        for index in range(request.scalars):
             offset = request.offset + index * request.size
-            location = run.strong.location(slot, offset, request.size, site, write=False)
+            location = run.strong.location(slot, offset, request.size, site, read=True, write=False)
             if location is None:
                 return False
             found.append(location)
@@ -101,9 +99,9 @@ class Requests:
         if not self._is_sound(request, write=True):
             return False
         mask = (1 << 8 * request.size) - 1
-        for index in range(request.count):
+        for index in range(request.scalars):
             offset = request.offset + index * request.size
-            location = run.strong.location(slot, offset, request.size, site, write=True)
+            location = run.strong.location(slot, offset, request.size, site, read=False, write=True)
             if location is None:
                 return False
             if (lost := self._lost(location, slot, site)) is not None:
@@ -119,7 +117,7 @@ class Requests:
         """Another thread's store that a store of what was computed from an older value overwrites."""
         if self.run.emulator.updates(site):
             seen = self.run.strong.newer(location, slot)
-            for message in location.messages[seen + 1 :]:
+            for message in location.since(seen + 1):
                 if message.access.slot != slot:
                     return message.access
         return None
@@ -128,7 +126,9 @@ class Requests:
         run, slot, site = self.run, request.slot, request.site
         if not self._is_sound(request, write=True):
             return False
-        location = run.strong.location(slot, request.offset, request.size, site, write=True)
+        location = run.strong.location(
+            slot, request.offset, request.size, site, read=True, write=True
+        )
         if location is None or not run.waiting.may_update(slot, site, location):
             return False
         type = run.emulator.code.sites[site].instruction.modifiers[-1]
@@ -145,15 +145,13 @@ class Requests:
 
     def _is_sound(self, request: Request, write: bool) -> bool:
         """Whether an access is aligned and inside of memory."""
-        run, bytes = self.run, request.size * request.count
+        run, bytes = self.run, request.size * request.scalars
+        if not request.address % bytes and request.offset < run.space.limit:
+            return True
         me = run.access(request.slot, request.site)
         if request.address % bytes:
-            run.reports.misaligned(me, request.offset, bytes, write)
-            return False
-        if request.offset >= run.space.limit:
-            run.reports.outside(me, request.offset, bytes, write)
-            return False
-        return True
+            return run.reports.misaligned(me, request.offset, bytes, write)
+        return run.reports.outside(me, request.offset, bytes, write)
 
     # What else
 
@@ -162,8 +160,9 @@ class Requests:
         return True
 
     def _take_turn(self, request: Request) -> bool:
-        self.run.records["fuel"][request.slot] = FUEL
-        return self.run.waiting.take_turn(request.slot, request.site)
+        turns = self.run.waiting.take_turn(request.slot, request.site)
+        self.run.records["fuel"][request.slot] = FUEL << (turns or 0) // GROWTH
+        return turns is not None
 
     def _read_clock(self, request: Request) -> bool:
         time = self.run.waiting.read_clock(request.slot, request.site)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from coconet_ir.emu.access import Access
 from coconet_ir.emu.blocks import Block, Grid
-from coconet_ir.emu.clocks import Clock, join
-from coconet_ir.emu.code.layout import RECORD, SITE_BITS, THREAD_SHIFT, Op, Scope
+from coconet_ir.emu.clocks import Clock, Row, join
+from coconet_ir.emu.code.layout import RECORD, SITE_BITS, THREAD_SHIFT, Op
 from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.ranks import Stream
 from coconet_ir.emu.reports import Reports
@@ -27,7 +27,8 @@ Ids: TypeAlias = npt.NDArray[np.int64]
 Item: TypeAlias = int | Ids | Stream | Grid
 """What can go on: a thread with a request, threads of a block, a stream, a launch with blocks that have not begun."""
 
-_EXIT, _BARRIER, _WARP, _ACTIVE = (int(o) for o in (Op.EXIT, Op.BARRIER, Op.WARP, Op.ACTIVE))
+_TOGETHER = frozenset({Op.EXIT, Op.BARRIER, Op.WARP, Op.ACTIVE})
+"""What threads of a block do together."""
 _NEXT_EPOCH = np.uint64(1 << SITE_BITS)
 
 
@@ -40,10 +41,10 @@ class Run:
         self.records, self.handles = emulator.records, emulator.handles
         self.findings: list[Finding] = []
         count = emulator.threads
-        self.epochs = np.ones(count, np.int32)
+        self.epochs: Row = np.ones(count, np.int32)
         first = np.zeros(count, np.int32)
         first[: len(emulator.job.ranks)] = 1  # what the buffers begin with
-        start = Clock(first, {})
+        start = Clock(first, np.zeros(0, np.int32))
         self.clocks: list[Clock] = [start] * count
         self.blocks: list[Block | None] = [None] * count
         """The block of each slot now; None for a host."""
@@ -123,7 +124,7 @@ class Run:
         self.weak.check_same()
         if self.findings:
             return
-        if self._ops[slot] in (_EXIT, _BARRIER, _WARP, _ACTIVE):
+        if self._ops[slot] in _TOGETHER:
             rest = self._sort(self.grid_block(slot), np.array([slot]))
             if len(rest):
                 self._advance(rest)
@@ -147,13 +148,13 @@ class Run:
         alike = len(slots) == 1 or bool((ops == ops[0]).all())
         for op in [int(ops[0])] if alike else np.unique(ops).tolist():
             these = slots if alike else slots[ops == op]
-            if op == _EXIT:
+            if op == Op.EXIT:
                 block.leave(these)
-            elif op == _BARRIER:
+            elif op == Op.BARRIER:
                 block.meet(these)
-            elif op == _WARP:
+            elif op == Op.WARP:
                 again.append(block.exchange(these))
-            elif op == _ACTIVE:
+            elif op == Op.ACTIVE:
                 again.append(block.count_active(these))
             else:
                 self.ready += these.tolist()
@@ -198,13 +199,17 @@ class Run:
             self.clocks[slot] = clock
         self._rows[slots] = clock.address
 
+    def clocks_of(self, slots: Ids) -> set[Clock]:
+        """What threads know, each clock once."""
+        return {self.clocks[slot] for slot in cast(list[int], slots.tolist())}
+
     def meet(self, slots: Ids) -> Clock:
         """What threads know together after a barrier, and their next epochs."""
-        clock = join([self.clocks[slot] for slot in slots.tolist()], slots, self.epochs[slots])
+        clock = join(self.clocks_of(slots), slots, self.epochs[slots])
         self.next_epochs(slots)
         return clock
 
-    def access(self, slot: int, site: int, scope: Scope | None = None) -> Access:
+    def access(self, slot: int, site: int, scope: int | None = None) -> Access:
         """What a slot does now."""
         return Access(slot, int(self.epochs[slot]), site, scope)
 

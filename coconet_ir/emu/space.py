@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from coconet_ir.emu.code.compile import GAP, Code
 from coconet_ir.emu.code.layout import GLOBAL, SITE_BITS, THREAD_SHIFT, WORDS, State
+from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.job import Job, Memory
 from coconet_ir.emu.ptx.syntax import Float, Integer, Symbol, Variable, width
 
@@ -109,7 +110,12 @@ class Space:
                 case Integer(value) | Float(value, _):
                     found += (value & (1 << 8 * size) - 1).to_bytes(size, "little")
                 case Symbol(name, offset, byte):
-                    start = self.variables[rank] + self._code.variables.places.get(name, 0)
+                    if name not in self._code.variables.places:
+                        raise Refused(
+                            f"{variable.name} begins with the address of {name}, which is no variable",
+                            0,
+                        )
+                    start = self.variables[rank] + self._code.variables.places[name]
                     address = GLOBAL + start + offset
                     address = address if byte is None else address >> 8 * byte & 0xFF
                     found += (address & (1 << 8 * size) - 1).to_bytes(size, "little")

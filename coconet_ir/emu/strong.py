@@ -7,7 +7,7 @@ acquire pattern takes them; two accesses that conflict are ordered, or morally s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ class Release:
     """The first operation of a release pattern: what its thread knew, and whom it told."""
 
     slot: int
-    scope: Scope
+    scope: int
     clock: Clock
 
 
@@ -44,6 +44,10 @@ class Location:
 
     offset: int
     bytes: int
+    number: int
+    """By which clocks know it."""
+    first: int
+    """The index of its first message: those of an earlier history at the same place are before."""
     messages: list[Message]
     weak_writers: list[Access]
     """Who wrote before there was a history; the first message is what they left."""
@@ -53,15 +57,18 @@ class Location:
     released: dict[int, Release] = field(default_factory=dict[int, Release])
     """The last release operation of each slot: later writes of the slot go on with it."""
     checked: dict[int, int] = field(default_factory=dict[int, int])
-    """How many weak accesses and messages a slot is known to be ordered behind, as a stamp of `weak_stamp`."""
-
+    """How many weak accesses a slot's loads (2 x slot) and stores (2 x slot + 1) are known to be ordered behind."""
     changes: int = 0
     """How often its value has changed."""
 
     @property
     def last(self) -> int:
         """The index of the newest message."""
-        return len(self.messages) - 1
+        return self.first + len(self.messages) - 1
+
+    def since(self, index: int) -> list[Message]:
+        """The messages from an index on."""
+        return self.messages[max(index - self.first, 0) :]
 
 
 class Strong:
@@ -71,16 +78,18 @@ class Strong:
         self.run = run
         self.locations: dict[int, Location] = {}
         """By granule."""
-        self._fences: dict[int, dict[Scope, Release]] = {}
+        self._histories: dict[tuple[int, int], tuple[int, int]] = {}
+        """The number of each location that there was, by offset and bytes, and the index of its next message."""
+        self._fences: dict[int, dict[int, Release]] = {}
         """The last releasing fence of each slot, by its scope."""
         self._pending: dict[int, dict[tuple[int, int], tuple[Location, Release]]] = {}
         """What relaxed reads of each slot found and no acquire operation or fence has taken yet."""
-        self._sequential: dict[tuple[Scope, int], Release] = {}
+        self._sequential: dict[tuple[int, int], Release] = {}
         """What `fence.sc` of a scope told, by scope and rank or block."""
 
     # Who is ordered with whom
 
-    def _reaches(self, scope: Scope, slot: int, other: int) -> bool:
+    def _reaches(self, scope: int, slot: int, other: int) -> bool:
         """Whether a scope of a slot includes another."""
         if scope == Scope.SYS or slot == other:
             return True
@@ -88,7 +97,7 @@ class Strong:
             return self.run.rank_of(slot) == self.run.rank_of(other)
         return self.run.blocks[slot] is self.run.blocks[other]
 
-    def _agrees(self, access: Access, slot: int, scope: Scope) -> bool:
+    def _agrees(self, access: Access, slot: int, scope: int) -> bool:
         """Whether a strong access and one of `slot` are morally strong: each scope includes the other thread."""
         return (
             access.scope is not None
@@ -105,9 +114,9 @@ class Strong:
         return list(dict.fromkeys(one for one in found if one is not None))
 
     def location(
-        self, slot: int, offset: int, bytes: int, site: int, write: bool
+        self, slot: int, offset: int, bytes: int, site: int, *, read: bool, write: bool
     ) -> Location | None:
-        """The location of an access; None after a finding."""
+        """The location of an access that reads, writes or both; None after a finding."""
         found = self.locations.get(offset // self.run.granule)
         if found is None or found.offset != offset or found.bytes != bytes:
             for other in self._overlapping(offset, bytes):
@@ -118,7 +127,7 @@ class Strong:
                     self.run.reports.race("mixed-size race", me, access, other.offset)
                     return None
                 self.retire(other)
-            found = self._create(slot, offset, bytes, site, write)
+            found = self._create(self.run.access(slot, site), offset, bytes, read, write)
         if found is not None and not self._check_weak(found, slot, site, write):
             return None
         return found
@@ -131,7 +140,7 @@ class Strong:
         return None
 
     def _create(
-        self, slot: int, offset: int, bytes: int, site: int, write: bool
+        self, me: Access, offset: int, bytes: int, read: bool, write: bool
     ) -> Location | None:
         run = self.run
         writers: list[Access] = []
@@ -139,19 +148,20 @@ class Strong:
         for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
             state = run.weak.state(number)
             if state & State.UNALLOCATED:
-                run.reports.outside(run.access(slot, site), offset, bytes, write)
+                run.reports.outside(me, offset, bytes, write)
                 return None
             if state & State.UNWRITTEN:
-                if not write:
-                    run.reports.unwritten(run.access(slot, site), offset)
+                if read:
+                    run.reports.unwritten(me, offset)
                     return None
             else:
                 writers.append(run.weak.writer(number))
                 readers += run.weak.readers(number)
             run.weak.set_state(number, State.STRONG)
-        access = writers[0] if writers else Access(slot, 0, 0, Scope.SYS)
+        access = writers[0] if writers else me
         value = run.weak.read(offset, bytes)
-        found = Location(offset, bytes, [Message(value, access)], writers, readers)
+        known, first = self._histories.setdefault((offset, bytes), (len(self._histories), 0))
+        found = Location(offset, bytes, known, first, [Message(value, access)], writers, readers)
         for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
             self.locations[number] = found
         return found
@@ -179,6 +189,7 @@ class Strong:
             (location.offset + location.bytes - 1) // run.granule + 1,
         )
         last = location.messages[-1].access
+        self._histories[location.offset, location.bytes] = (location.number, location.last + 1)
         for number in granules:
             if self.locations.get(number) is location:
                 del self.locations[number]
@@ -188,8 +199,8 @@ class Strong:
         """Check a weak access to a granule that has a location; whether it may go on."""
         run, granule = self.run, offset // self.run.granule
         location = self.locations[granule]
-        seen = run.clocks[me.slot].seen.get(location, -1)
-        others = [m.access for m in location.messages[max(seen + 1, 1) :]] + location.weak_writers
+        others = [m.access for m in location.since(self.newer(location, me.slot) + 1)]
+        others += location.weak_writers
         if write:
             others += [*location.weak_readers, *location.reads.values()]
         for access in others:
@@ -206,42 +217,44 @@ class Strong:
 
     def newer(self, location: Location, slot: int) -> int:
         """The oldest message that a slot may read."""
-        return self.run.clocks[slot].seen.get(location, 0)
+        return max(location.first, self.run.clocks[slot].oldest(location.number))
 
     def read(
-        self, location: Location, slot: int, site: int, order: Order, scope: Scope, index: int
+        self, location: Location, slot: int, site: int, order: int, scope: int, index: int
     ) -> int | None:
         """Read a message; its value, None after a finding."""
         run = self.run
         me = run.access(slot, site, scope)
-        for message in location.messages[self.newer(location, slot) :]:
+        oldest = self.newer(location, slot)
+        for message in location.since(oldest):
             if not self._is_fine(message.access, slot, scope):
                 run.reports.race("data race", me, message.access, location.offset)
                 return None
-        message = location.messages[index]
+        message = location.messages[index - location.first]
         location.reads[slot] = me
-        if index != run.clocks[slot].seen.get(location):
-            run.set_clock(slot, run.clocks[slot].with_seen(location, index))
+        if index != oldest:
+            run.set_clock(slot, run.clocks[slot].with_seen(location.number, index))
         if not run.emulator.is_reduction(site):  # which reads, but is no part of an acquire pattern
             self._take(location, slot, order, scope, message)
         return message.value
 
-    def _is_fine(self, access: Access, slot: int, scope: Scope) -> bool:
+    def _is_fine(self, access: Access, slot: int, scope: int) -> bool:
         """Whether an earlier strong or weak access and a strong one of a slot do not race."""
         return self.run.comes_before(access, slot) or self._agrees(access, slot, scope)
 
     def _take(
-        self, location: Location, slot: int, order: Order, scope: Scope, message: Message
+        self, location: Location, slot: int, order: int, scope: int, message: Message
     ) -> None:
         """Learn what a message brings: now by an acquire operation, later by a fence."""
-        pending = self._pending.setdefault(slot, {})
+        clock = self.run.clocks[slot]
         for release in message.releases:
-            if release.slot != slot:
+            if not clock.knows(release.slot, int(release.clock.row[release.slot])):
+                pending = self._pending.setdefault(slot, {})
                 pending[id(location), id(release)] = (location, release)
         if order & Order.ACQUIRE:
             self._acquire(slot, scope, location)
 
-    def _acquire(self, slot: int, scope: Scope, location: Location | None) -> None:
+    def _acquire(self, slot: int, scope: int, location: Location | None) -> None:
         """Take the clocks that reads found, of one location or of all, from whom the scope includes."""
         pending = self._pending.get(slot)
         if not pending:
@@ -263,17 +276,15 @@ class Strong:
         location: Location,
         slot: int,
         site: int,
-        order: Order,
-        scope: Scope,
+        order: int,
+        scope: int,
         value: int,
         heritage: tuple[Release, ...] = (),
     ) -> bool:
-        """Append a message; whether that is no finding. `heritage` are releases that an atomic operation goes on with."""
+        """Append a message, unless there is a finding. `heritage`: releases that an atomic operation goes on with."""
         run = self.run
         me = run.access(slot, site, scope)
-        conflicts: Iterator[Access] = (
-            m.access for m in location.messages[self.newer(location, slot) :]
-        )
+        conflicts: Iterator[Access] = (m.access for m in location.since(self.newer(location, slot)))
         for access in (*conflicts, *location.reads.values()):
             if not self._is_fine(access, slot, scope):
                 run.reports.race("data race", me, access, location.offset)
@@ -288,11 +299,11 @@ class Strong:
             releases.append(mine)
         location.changes += value != location.messages[-1].value
         location.messages.append(Message(value, me, tuple(dict.fromkeys(releases))))
-        run.set_clock(slot, run.clocks[slot].with_seen(location, location.last))
+        run.set_clock(slot, run.clocks[slot].with_seen(location.number, location.last))
         run.weak.write(location.offset, location.bytes, value)
         return True
 
-    def _release(self, slot: int, scope: Scope) -> Release:
+    def _release(self, slot: int, scope: int) -> Release:
         """What a slot knows and did so far, to be told."""
         run = self.run
         clock = run.clocks[slot].with_slot(slot, int(run.epochs[slot]))
@@ -303,7 +314,7 @@ class Strong:
         self, location: Location, slot: int, site: int, word: int, type: str, new: int, other: int
     ) -> int | None:
         """A read-modify-write operation on the newest message; the value before, None after a finding."""
-        order, scope = Order(word & 7), Scope(word >> 4 & 3)
+        order, scope = word & 7, word >> 4 & 3
         message = location.messages[-1]
         operation = OPERATIONS[word >> 24 & 15]
         old = self.read(location, slot, site, order, scope, location.last)
@@ -316,7 +327,7 @@ class Strong:
             return None
         return old
 
-    def fence(self, slot: int, order: Order, scope: Scope) -> None:
+    def fence(self, slot: int, order: int, scope: int) -> None:
         """A fence: first it takes, then it tells."""
         if order & Order.ACQUIRE:
             self._acquire(slot, scope, None)
@@ -334,7 +345,7 @@ class Strong:
                     clocks = [release.clock, *([before.clock] if before else [])]
                     self._sequential[key] = Release(slot, scope, join(clocks))
 
-    def _sequence_keys(self, slot: int, scope: Scope) -> list[tuple[Scope, int]]:
+    def _sequence_keys(self, slot: int, scope: int) -> list[tuple[int, int]]:
         """The groups of fences that one of a slot is morally strong with, its own one last."""
         rank, block = self.run.rank_of(slot), id(self.run.blocks[slot])
         keys = {
@@ -345,7 +356,7 @@ class Strong:
         own = keys.pop(scope)
         return [*keys.values(), own]
 
-    def _take_sequential(self, slot: int, scope: Scope) -> None:
+    def _take_sequential(self, slot: int, scope: int) -> None:
         clocks = [
             told.clock
             for key in self._sequence_keys(slot, scope)

@@ -1,8 +1,8 @@
 """Threads that wait for memory: a loop that finds nothing new is blocked until there is something new.
 
-A thread goes round in a loop when a strong read, at the same instruction, finds the same message again. Then it waits for
-any of the locations that it read since it last found something new. When nobody else can go on, it may look again a few
-times (`LOOKS`): a loop that ends by counting does so. Virtual time moves on only when all that is left waits for time.
+A thread goes round in a loop when a strong read, at the same instruction, finds the same message again. Then it waits
+for any of the locations that it read since it last found something new. When nobody else can go on, it may look again a
+few times (`LOOKS`): a loop that ends by counting does so. Virtual time moves on when all that is left waits for it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LOOKS = 32
 """How often a thread that waits may look again in vain."""
 
 TURNS = 64
-"""How often a loop may take `FUEL` turns without a strong access."""
+"""How often a loop may use up its fuel without a strong access."""
 
 LONGEST = 1 << 50
 """Virtual nanoseconds after which time stands still."""
@@ -95,14 +95,15 @@ class Waiting:
         cycle[key] = (None, self.run.time)
         return self.run.time
 
-    def take_turn(self, slot: int, site: int) -> bool:
-        """A loop took its share of turns; whether it goes on."""
+    def take_turn(self, slot: int, site: int) -> int | None:
+        """A loop used up its fuel: how often it has by now, None if it does not go on."""
         turns = self._turns.get(slot, 0) + 1
         self._turns[slot] = turns
         if turns > TURNS:
             where = self.run.reports.where(slot, site)
             self.run.reports.add("hang", "a loop does not end", [where])
-        return turns <= TURNS
+            return None
+        return turns
 
     def wake(self, location: Location) -> None:
         """There is a new message."""

@@ -15,7 +15,7 @@ from coconet_ir.emu.code.layout import RECORD, State
 if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
 
-_FLAGS = int(State.UNALLOCATED | State.UNWRITTEN | State.STRONG)
+_FLAGS = State.UNALLOCATED | State.UNWRITTEN | State.STRONG
 _CONSTANT = 2
 
 

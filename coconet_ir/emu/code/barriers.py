@@ -80,7 +80,7 @@ def membar(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     _fence(writer, at, Order.ACQUIRE | Order.RELEASE | Order.SC, scopes[name])
 
 
-def _fence(writer: Writer, at: Instruction, order: Order, scope: Scope) -> None:
+def _fence(writer: Writer, at: Instruction, order: int, scope: int) -> None:
     code = thread(writer)
     code.store_field("values", str(int(order) | int(scope) << 4))
     code.suspend(Op.FENCE, at)

@@ -9,18 +9,11 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any
 
-from coconet_ir.emu.code import entries
 from coconet_ir.emu.code.helpers import helper_text
+from coconet_ir.emu.code.kernel import kernel_text, write_kernel
 from coconet_ir.emu.code.native import native_text
-from coconet_ir.emu.code.table import TABLE
-from coconet_ir.emu.code.thread import (
-    Layout,
-    Site,
-    ThreadWriter,
-    kernel_text,
-    lay_out,
-    write_kernel,
-)
+from coconet_ir.emu.code.table import Refused
+from coconet_ir.emu.code.thread import Layout, Site, ThreadWriter, lay_out
 from coconet_ir.emu.ptx.calls import inline_calls
 from coconet_ir.emu.ptx.parse import parse_ptx
 from coconet_ir.emu.ptx.syntax import Function, Instruction, Module, width
@@ -59,21 +52,21 @@ class Code:
 
 
 @lru_cache(maxsize=16)
-def compile_ptx(text: str) -> Code:
-    """Compile a module. Raises `PTXError` for what is no PTX, and `Refused` for what the emulator does not run."""
-    assert entries is not None and TABLE
+def compile_ptx(text: str, names: frozenset[str]) -> Code:
+    """Compile kernels of a module. Raises `PTXError` for what is no PTX, and `Refused` for what the emulator does not
+    run."""
     module = parse_ptx(text)
-    functions = {
-        name: inline_calls(function, module)
-        for name, function in module.functions.items()
-        if function.kernel and not function.declared
-    }
+    there = [f.name for f in module.functions.values() if f.kernel and not f.declared]
+    if missing := sorted(names.difference(there)):
+        known = ", ".join(there) or "none"
+        raise Refused(f"there is no kernel {missing[0]}; there are: {known}", 0)
+    functions = {n: inline_calls(module.functions[n], module) for n in there if n in names}
     granule = min((_bytes(f) for f in functions.values()), default=4)
     shared = [v for v in module.variables.values() if v.space == "shared"]
     variables = lay_out([v for v in module.variables.values() if v.space != "shared"], 0, GAP)
     sites: list[Site] = [Site("", Instruction("", (), (), None, 0, ""))]
     parts, helpers = [native_text(granule)], set[str]()
-    writers = {}
+    writers: dict[str, ThreadWriter] = {}
     for number, (name, function) in enumerate(functions.items()):
         writers[name] = writer = ThreadWriter(function, variables, shared, sites, granule)
         write_kernel(writer)
@@ -107,8 +100,8 @@ def _bytes(function: Function) -> int:
     return min([4, *sizes])
 
 
-@cache
-def _llvm() -> tuple[Any, Any, Any]:
+def _engine(text: str) -> Any:
+    """Machine code of LLVM IR, with its coroutines taken apart."""
     llvm: Any = import_module("llvmlite.binding")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -117,16 +110,7 @@ def _llvm() -> tuple[Any, Any, Any]:
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
     )
-    return llvm, machine, llvm.create_pipeline_tuning_options(speed_level=2)
-
-
-def _engine(text: str) -> Any:
-    llvm, _, options = _llvm()
-    machine = llvm.Target.from_default_triple().create_target_machine(
-        opt=2,
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-    )
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
     module = llvm.parse_assembly(text)
     module.verify()
     passes = llvm.create_pass_builder(machine, options)

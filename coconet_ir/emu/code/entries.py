@@ -1,4 +1,6 @@
-"""All entries: importing this fills the table."""
+"""All entries, and the code of an instruction by its entry."""
+
+from __future__ import annotations
 
 from coconet_ir.emu.code import (
     approximations,
@@ -15,6 +17,9 @@ from coconet_ir.emu.code import (
     moves,
     warps,
 )
+from coconet_ir.emu.code.table import TABLE, Modifiers, Refused
+from coconet_ir.emu.code.writer import Writer
+from coconet_ir.emu.ptx.syntax import Instruction
 
 __all__ = [
     "approximations",
@@ -30,4 +35,18 @@ __all__ = [
     "memory",
     "moves",
     "warps",
+    "write_instruction",
 ]
+
+
+def write_instruction(writer: Writer, instruction: Instruction) -> None:
+    """Write the code of an instruction whose guard holds. Raises `Refused`."""
+    entry = TABLE.get(instruction.opcode)
+    if entry is None:
+        raise Refused(
+            f"`{instruction.text}`: the emulator has no entry for {instruction.opcode}",
+            instruction.line,
+        )
+    modifiers = Modifiers(instruction)
+    entry(writer, instruction, modifiers)
+    modifiers.done()

@@ -7,8 +7,8 @@ bytes, the *space*: global buffers, then the shared memory of resident blocks, t
 
 from __future__ import annotations
 
-from enum import IntEnum, IntFlag
-from typing import Any
+from enum import IntEnum
+from typing import Any, Final
 
 import numpy as np
 
@@ -65,11 +65,12 @@ it knew at the kernel's start; `limit` the bytes of the space that have a shadow
 suspended thread asks for and then takes the result; `operands` are what it gives."""
 
 
+_PLACES: dict[str, int] = {name: field[1] for name, field in (RECORD.fields or {}).items()}
+
+
 def place(field: str) -> int:
     """Where a field of the record begins, in bytes."""
-    fields = RECORD.fields
-    assert fields is not None
-    return fields[field][1]
+    return _PLACES[field]
 
 
 SITE_BITS, EPOCH_BITS = 20, 24
@@ -80,42 +81,45 @@ MOST_THREADS = 1 << (64 - THREAD_SHIFT)
 MOST_SITES = 1 << SITE_BITS
 
 
-class State(IntFlag):
-    """What the last word of a granule's shadow says; 0 is ordinary memory. Else it is the address of a row of readers."""
+class State:
+    """What the last word of a granule's shadow says: 0 for ordinary memory, else an address of a row of readers."""
 
-    UNALLOCATED = 1
-    UNWRITTEN = 2
-    STRONG = 4
+    UNALLOCATED: Final = 1
+    UNWRITTEN: Final = 2
+    STRONG: Final = 4
 
 
 WORDS = 4
 """Words of a granule's shadow: the last writer, two readers, and the state."""
 
 
-class Op(IntEnum):
+class Op:
     """Why a thread is suspended."""
 
-    START = 0
-    EXIT = 1
-    FAULT = 2
+    START: Final = 0
+    EXIT: Final = 1
+    FAULT: Final = 2
     """The thread ends: the scheduler has a finding, or `TRAP` is the value."""
-    LOAD = 3
-    STORE = 4
-    ATOMIC = 5
-    FENCE = 6
-    BARRIER = 7
-    WARP = 8
-    YIELD = 9
+    LOAD: Final = 3
+    STORE: Final = 4
+    ATOMIC: Final = 5
+    FENCE: Final = 6
+    BARRIER: Final = 7
+    WARP: Final = 8
+    YIELD: Final = 9
     """A loop took its share of turns."""
-    CLOCK = 10
-    RELEASE_DEPENDENTS = 11
-    AWAIT_GRID = 12
-    TRAP = 13
-    ACTIVE = 14
+    CLOCK: Final = 10
+    RELEASE_DEPENDENTS: Final = 11
+    AWAIT_GRID: Final = 12
+    TRAP: Final = 13
+    ACTIVE: Final = 14
 
 
-FUEL = 1 << 20
-"""Backward branches after which a thread lets others run."""
+FUEL = 1 << 12
+"""Backward branches after which a thread lets others run, the first time."""
+
+GROWTH = 6
+"""How often a thread does so before it gets twice as much: what it waits for is mostly near."""
 
 
 class Warp(IntEnum):
@@ -153,18 +157,18 @@ class Barrier(IntEnum):
     REDUCE_COUNT = 4
 
 
-class Scope(IntEnum):
+class Scope:
     """Who an operation orders accesses with (PTX ISA, 8.5); a cluster is one block here."""
 
-    CTA = 0
-    GPU = 1
-    SYS = 2
+    CTA: Final = 0
+    GPU: Final = 1
+    SYS: Final = 2
 
 
-class Order(IntFlag):
+class Order:
     """What a strong operation orders."""
 
-    RELAXED = 0
-    RELEASE = 1
-    ACQUIRE = 2
-    SC = 4
+    RELAXED: Final = 0
+    RELEASE: Final = 1
+    ACQUIRE: Final = 2
+    SC: Final = 4

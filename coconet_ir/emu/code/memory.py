@@ -43,38 +43,34 @@ def take_hints(modifiers: Modifiers) -> int:
     return int("L2::cache_hint" in modifiers.instruction.modifiers)
 
 
-def to_offset(code: ThreadWriter, address: str, space: str) -> str:
-    """Where an address of a space is in the emulator's memory; -1 if it is nowhere."""
+def to_offset(code: ThreadWriter, address: str, space: str, bytes: int) -> str:
+    """Where bytes at an address of a space are in the emulator's memory; -1 if they are nowhere."""
     match space:
         case "global" | "const":
             return code.let(f"sub i64 {address}, {layout.GLOBAL}")
         case "shared":
-            return _within(code, address, "shared", "shared_bytes")
+            return _within(code, address, "shared", code.load_field("shared_bytes"), bytes)
         case "local":
-            return _within(code, address, "local", str(code.local.bytes))
+            return _within(code, address, "local", str(code.local.bytes), bytes)
         case _:
-            return _generic(code, address)
+            return _generic(code, address, bytes)
 
 
-def _within(code: ThreadWriter, address: str, base: str, size: str) -> str:
-    """An address of a window that has `size` bytes."""
-    count = size if size.isdigit() else code.load_field(size)
-    inside = code.let(f"icmp ult i64 {address}, {count}")
+def _within(code: ThreadWriter, address: str, base: str, size: str, bytes: int) -> str:
+    """Bytes at an address of a window that has `size` bytes."""
+    starts = code.let(f"icmp ult i64 {address}, {size}")
+    ends = code.let(f"icmp ult i64 {code.let(f'add i64 {address}, {bytes - 1}')}, {size}")
+    inside = code.let(f"and i1 {starts}, {ends}")
     at = code.let(f"add i64 {code.load_field(base)}, {address}")
     return code.let(f"select i1 {inside}, i64 {at}, i64 -1")
 
 
-def _generic(code: ThreadWriter, address: str) -> str:
-    shared = _within(
-        code, code.let(f"sub i64 {address}, {layout.SHARED}"), "shared", "shared_bytes"
-    )
-    local = _within(
-        code, code.let(f"sub i64 {address}, {layout.LOCAL}"), "local", str(code.local.bytes)
-    )
+def _generic(code: ThreadWriter, address: str, bytes: int) -> str:
     found = code.let(f"sub i64 {address}, {layout.GLOBAL}")
-    for value in (shared, local):
-        is_there = code.let(f"icmp ne i64 {value}, -1")
-        found = code.let(f"select i1 {is_there}, i64 {value}, i64 {found}")
+    for window, space in ((layout.SHARED, "shared"), (layout.LOCAL, "local")):
+        at = to_offset(code, code.let(f"sub i64 {address}, {window}"), space, bytes)
+        is_there = code.let(f"icmp ne i64 {at}, -1")
+        found = code.let(f"select i1 {is_there}, i64 {at}, i64 {found}")
     return found
 
 
@@ -87,26 +83,26 @@ def check(
     at: Instruction,
     space: str,
 ) -> str:
-    """Write the check of a weak access; where the bytes are."""
-    go = code.fresh()[1:]
-    if space == "local":
-        end = code.let(f"icmp ne i64 {offset}, -1")
-        low = code.let(f"and i64 {address}, {bytes - 1}")
-        aligned = code.let(f"icmp eq i64 {low}, 0")
-        good = code.let(f"and i1 {end}, {aligned}")
-        bad = code.fresh()[1:]
-        code.emit(f"br i1 {good}, label %{go}, label %{bad}")
-        code.emit(f"{bad}:")
-        store = int(kind == "store")
-        code.let(
-            f"call i1 @ask(ptr %me, i64 {address}, i64 -1, i64 {bytes}, i64 {code.site(at)}, i64 {store})"
-        )
-        code.emit("br label %fault")
-    else:
-        good = code.let(
-            f"call i1 @check_{kind}_{bytes}(ptr %me, i64 {address}, i64 {offset}, i64 {code.site(at)})"
-        )
-        code.emit(f"br i1 {good}, label %{go}, label %fault")
+    """Write the check of a weak access; where the bytes are. Local memory has no shadow: nobody else has it."""
+    go, shadowed, local, bad = (code.fresh()[1:] for _ in range(4))
+    inside = code.let(f"sub i64 {offset}, {code.load_field('local')}")
+    is_local = code.let(
+        f"icmp ult i64 {inside}, {code.local.bytes if space in ('local', '') else 0}"
+    )
+    code.emit(f"br i1 {is_local}, label %{local}, label %{shadowed}")
+    code.emit(f"{local}:")
+    low = code.let(f"and i64 {address}, {bytes - 1}")
+    aligned = code.let(f"icmp eq i64 {low}, 0")
+    code.emit(f"br i1 {aligned}, label %{go}, label %{bad}")
+    code.emit(f"{bad}:")
+    store = int(kind == "store")
+    where = f"ptr %me, i64 {address}, i64 -1, i64 {bytes}, i64 {code.site(at)}"
+    code.let(f"call i1 @ask({where}, i64 {store})")
+    code.emit("br label %fault")
+    code.emit(f"{shadowed}:")
+    where = f"ptr %me, i64 {address}, i64 {offset}, i64 {code.site(at)}"
+    good = code.let(f"call i1 @check_{kind}_{bytes}({where})")
+    code.emit(f"br i1 {good}, label %{go}, label %fault")
     code.emit(f"{go}:")
     base = code.load_field("space", "ptr")
     return code.let(f"getelementptr i8, ptr {base}, i64 {offset}")
@@ -117,7 +113,7 @@ def items(operand: Operand) -> tuple[Operand, ...]:
     return operand.items if isinstance(operand, Vector) else (operand,)
 
 
-def take_order(modifiers: Modifiers) -> tuple[Order, Scope] | None:
+def take_order(modifiers: Modifiers) -> tuple[int, int] | None:
     """The order and the scope of a strong access; None for a weak one."""
     if modifiers.flag("volatile"):
         return Order.RELAXED, Scope.SYS
@@ -137,7 +133,7 @@ def take_order(modifiers: Modifiers) -> tuple[Order, Scope] | None:
     return order, SCOPES[scope]
 
 
-def flags(order: Order, scope: Scope, bytes: int, **more: int) -> int:
+def flags(order: int, scope: int, bytes: int, **more: int) -> int:
     """What a strong access is, in one word: see `unpack` of the scheduler."""
     return int(order) | int(scope) << 4 | bytes << 8 | more.get("count", 1) << 16
 
@@ -157,7 +153,7 @@ def load(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     if space == "param":
         return _load_parameter(code, registers, source, type, at)
     address = code.address(source, at)
-    offset = to_offset(code, address, space)
+    offset = to_offset(code, address, space, size * len(registers))
     if strong is not None and space != "local":
         return _load_strong(
             code, registers, address, offset, type, flags(*strong, size, count=len(registers)), at
@@ -230,7 +226,7 @@ def store(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
         base = parameter(code, target, at)
     else:
         address = code.address(target, at)
-        offset = to_offset(code, address, space)
+        offset = to_offset(code, address, space, size * len(values))
         if strong is not None and space != "local":
             word = flags(*strong, size, count=len(values))
             code.store_field("values", str(word))
@@ -268,7 +264,7 @@ def atomic(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     operands = list(at.operands[: len(at.operands) - hints])
     result = operands.pop(0) if at.opcode == "atom" else Sink()
     address = code.address(operands.pop(0), at)
-    offset = to_offset(code, address, space)
+    offset = to_offset(code, address, space, width(type) // 8)
     values = [code.uncast(code.value(operand, type, at), type) for operand in operands]
     if len(values) != 1 + (operation == "cas"):
         raise modifiers.refuse("has other operands than its operation")

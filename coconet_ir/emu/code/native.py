@@ -111,7 +111,7 @@ entry:
   %first = load i64, ptr %first.p
   %second = load i64, ptr %second.p
   %state = load i64, ptr %state.p
-  %fresh = icmp eq i64 %state, {State.UNWRITTEN:d}
+  %fresh = icmp eq i64 %state, {State.UNWRITTEN}
   br i1 %fresh, label %write, label %look
 look:
   %flags = and i64 %state, 7

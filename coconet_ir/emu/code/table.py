@@ -82,16 +82,3 @@ def opcode(*names: str) -> Callable[[Entry], Entry]:
         return entry
 
     return enter
-
-
-def write_instruction(writer: Writer, instruction: Instruction) -> None:
-    """Write the code of an instruction whose guard holds. Raises `Refused`."""
-    entry = TABLE.get(instruction.opcode)
-    if entry is None:
-        raise Refused(
-            f"`{instruction.text}`: the emulator has no entry for {instruction.opcode}",
-            instruction.line,
-        )
-    modifiers = Modifiers(instruction)
-    entry(writer, instruction, modifiers)
-    modifiers.done()

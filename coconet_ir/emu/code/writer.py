@@ -7,8 +7,9 @@ width, f16, bf16 and packed types too.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping
+
+import numpy as np
 
 from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.ptx.syntax import (
@@ -177,8 +178,8 @@ class Writer:
         if width(type) != size and type != "f32":
             raise Refused(f"`{at.text}` has a constant of another width", at.line)
         if width(type) != size:  # a decimal constant for f32
-            (number,) = struct.unpack("d", struct.pack("Q", bits))
-            (bits,) = struct.unpack("I", struct.pack("f", number))
+            with np.errstate(over="ignore"):
+                bits = int(np.uint64(bits).view(np.float64).astype(np.float32).view(np.uint32))
         return self.cast(str(bits), type)
 
 

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from coconet_ir.emu.code.entries import write_instruction
 from coconet_ir.emu.code.helpers import helper_text
-from coconet_ir.emu.code.table import Refused, write_instruction
+from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.code.writer import Writer
 from coconet_ir.emu.ptx.parse import parse_ptx
 from coconet_ir.emu.ptx.syntax import Function, Instruction, width

@@ -21,8 +21,8 @@ from triton.compiler import ASTSource
 
 FOLDER = Path(__file__).parent
 SOURCES, PTX = FOLDER / "sources", FOLDER / "ptx"
-OPTIONS = {"num_warps": 2, "num_stages": 1, "ptx_version": 90}
-"""Small blocks; no `cp.async`; the PTX that CUDA 13.0 reads."""
+OPTIONS = {"num_stages": 1, "ptx_version": 90}
+"""No `cp.async`; the PTX that CUDA 13.0 reads."""
 
 sys.path.insert(0, str(SOURCES))
 
@@ -48,11 +48,13 @@ def main() -> int:
     for source in sorted(SOURCES.glob("*.cu")):
         (PTX / f"{source.stem}.ptx").write_text(portable(by_nvcc(source)))
     shared: dict[str, int] = {}
-    for name, (kernel, types, constants) in KERNELS.items():
+    for name, (kernel, types, constants, warps) in KERNELS.items():
         names = [one for one in kernel.arg_names if one not in constants]
         signature = dict(zip(names, types, strict=True)) | dict.fromkeys(constants, "constexpr")
         source = ASTSource(kernel, signature=signature, constexprs=constants)
-        made = compile(source, target=GPUTarget("cuda", 90, 32), options=OPTIONS)
+        made = compile(
+            source, target=GPUTarget("cuda", 90, 32), options={**OPTIONS, "num_warps": warps}
+        )
         (PTX / f"triton_{name}.ptx").write_text(portable(made.asm["ptx"]))
         shared[name] = made.metadata.shared
     (PTX / "triton.json").write_text(json.dumps(shared, indent=1) + "\n")

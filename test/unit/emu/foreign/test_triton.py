@@ -1,4 +1,4 @@
-"""Kernels by Triton: element-wise, random numbers, casts, reductions, scans, sorting, a product."""
+"""Kernels by Triton: element-wise, random numbers, casts, reductions, scans, sorting, tiles."""
 
 from __future__ import annotations
 
@@ -124,14 +124,26 @@ def test_sorting(triton: Any, call: Any, random: np.random.Generator, columns: i
     np.testing.assert_array_equal(places, x.argmax(axis=1))
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(1, 1, 1), (33, 17, 35), (32, 16, 16)])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (17, 35), (32, 64)])
 def test_product(
-    triton: Any, call: Any, random: np.random.Generator, m: int, n: int, k: int
+    triton: Any, call: Any, random: np.random.Generator, rows: int, columns: int
 ) -> None:
     """Exact: sums of products of small integers."""
-    machine = triton("matmul")
-    a = random.integers(-100, 100, (m, k)).astype(np.float32)
-    b = random.integers(-100, 100, (k, n)).astype(np.float32)
-    c = machine.empty((m, n), np.float32)
-    machine.run([call("matmul", (-(-m // 32), -(-n // 16)), 64, (a, b, c, m, n, k))])
-    np.testing.assert_array_equal(c, a @ b)
+    machine = triton("product")
+    a = random.integers(-100, 100, (rows, columns)).astype(np.float32)
+    x = random.integers(-100, 100, columns).astype(np.float32)
+    out = machine.empty(rows, np.float32)
+    machine.run([call("product", -(-rows // 16), 64, (a, x, out, rows, columns))])
+    np.testing.assert_array_equal(out, a @ x)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (33, 17), (64, 16)])
+def test_transpose(
+    triton: Any, call: Any, random: np.random.Generator, rows: int, columns: int
+) -> None:
+    machine = triton("transpose")
+    a = random.standard_normal((rows, columns)).astype(np.float32)
+    out = machine.empty((columns, rows), a.dtype)
+    grid = (-(-rows // 32), -(-columns // 16))
+    machine.run([call("transpose", grid, 64, (a, out, rows, columns))])
+    np.testing.assert_array_equal(out, a.T)

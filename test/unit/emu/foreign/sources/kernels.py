@@ -135,26 +135,27 @@ def ordered(x, out, places, columns, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def matmul(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
-    """f32 by fused multiplications and additions, tiles of M x N, the columns of K in order."""
-    rows = tl.program_id(0) * M + tl.arange(0, M)
-    columns = tl.program_id(1) * N + tl.arange(0, N)
-    total = tl.zeros([M, N], tl.float32)
-    for start in range(0, k, K):
-        middle = start + tl.arange(0, K)
-        x = tl.load(
-            a + rows[:, None] * k + middle[None, :],
-            mask=(rows[:, None] < m) & (middle[None, :] < k),
-            other=0.0,
-        )
-        y = tl.load(
-            b + middle[:, None] * n + columns[None, :],
-            mask=(middle[:, None] < k) & (columns[None, :] < n),
-            other=0.0,
-        )
-        total = tl.dot(x, y, total, input_precision="ieee")
-    inside = (rows[:, None] < m) & (columns[None, :] < n)
-    tl.store(c + rows[:, None] * n + columns[None, :], total, mask=inside)
+def product(a, x, out, rows, columns, M: tl.constexpr, N: tl.constexpr):
+    """A matrix times a vector, in f32, by tiles of M x N."""
+    row = tl.program_id(0) * M + tl.arange(0, M)
+    total = tl.zeros([M], tl.float32)
+    for start in range(0, columns, N):
+        column = start + tl.arange(0, N)
+        inside = (row[:, None] < rows) & (column[None, :] < columns)
+        tile = tl.load(a + row[:, None] * columns + column[None, :], mask=inside, other=0.0)
+        total += tl.sum(tile * tl.load(x + column, mask=column < columns, other=0.0)[None, :], 1)
+    tl.store(out + row, total, mask=row < rows)
+
+
+@triton.jit
+def transpose(a, out, rows, columns, M: tl.constexpr, N: tl.constexpr):
+    """Tiles of M x N, by way of shared memory."""
+    row = tl.program_id(0) * M + tl.arange(0, M)[:, None]
+    column = tl.program_id(1) * N + tl.arange(0, N)[None, :]
+    tile = tl.load(a + row * columns + column, mask=(row < rows) & (column < columns))
+    row, column = tl.trans(row), tl.trans(column)
+    inside = (row < rows) & (column < columns)
+    tl.store(out + column * rows + row, tl.trans(tile), mask=inside)
 
 
 @triton.jit
@@ -212,21 +213,21 @@ def one_shot(inputs, flags, out, epochs, rank, n, RANKS: tl.constexpr, BLOCK: tl
 
 I32, I64, F32, F16, BF16 = "*i32", "*i64", "*fp32", "*fp16", "*bf16"
 KERNELS = {
-    "add": (add, (F32, F32, F32, "i32"), {"BLOCK": 1024}),
-    "softmax": (softmax, (BF16, BF16, "i32"), {"BLOCK": 512}),
+    "add": (add, (F32, F32, F32, "i32"), {"BLOCK": 1024}, 2),
+    "softmax": (softmax, (BF16, BF16, "i32"), {"BLOCK": 512}, 2),
     "layer_norm": (
-        layer_norm,
-        (F16, F32, F32, F16, F32, F32, "i32", "fp32"),
-        {"BLOCK": 256},
+        *(layer_norm, (F16, F32, F32, F16, F32, F32, "i32", "fp32")),
+        *({"BLOCK": 256}, 2),
     ),
-    "total": (total, (I32, I64, I32, "i32"), {"BLOCK": 512}),
-    "scans": (scans, (I32, F32, I32, F32, "i32"), {"BLOCK": 512}),
-    "dropout": (dropout, (F32, F32, I32, "i32", "fp32", "i32"), {"BLOCK": 512}),
-    "casts": (casts, (F32, BF16, F16, "*fp8e4nv", "*fp8e5", F32, "i32"), {"BLOCK": 512}),
-    "histogram": (histogram, (I32, I32, "i32"), {"BLOCK": 512, "BINS": 64}),
-    "activations": (activations, (BF16, BF16, BF16, "i32"), {"BLOCK": 512}),
-    "ordered": (ordered, (I32, I32, I32, "i32"), {"BLOCK": 128}),
-    "matmul": (matmul, (F32, F32, F32, "i32", "i32", "i32"), {"M": 32, "N": 16, "K": 16}),
-    "one_shot": (one_shot, (I64, I64, F32, I32, "i32", "i32"), {"RANKS": 3, "BLOCK": 256}),
+    "total": (total, (I32, I64, I32, "i32"), {"BLOCK": 512}, 2),
+    "scans": (scans, (I32, F32, I32, F32, "i32"), {"BLOCK": 512}, 2),
+    "dropout": (dropout, (F32, F32, I32, "i32", "fp32", "i32"), {"BLOCK": 512}, 2),
+    "casts": (casts, (F32, BF16, F16, "*fp8e4nv", "*fp8e5", F32, "i32"), {"BLOCK": 512}, 2),
+    "histogram": (histogram, (I32, I32, "i32"), {"BLOCK": 512, "BINS": 64}, 2),
+    "activations": (activations, (BF16, BF16, BF16, "i32"), {"BLOCK": 512}, 2),
+    "ordered": (ordered, (I32, I32, I32, "i32"), {"BLOCK": 128}, 2),
+    "product": (product, (F32, F32, F32, "i32", "i32"), {"M": 16, "N": 32}, 2),
+    "transpose": (transpose, (F32, F32, "i32", "i32"), {"M": 32, "N": 16}, 2),
+    "one_shot": (one_shot, (I64, I64, F32, I32, "i32", "i32"), {"RANKS": 3, "BLOCK": 64}, 1),
 }
-"""What is compiled: the kernel, the types of its arguments, and its constants."""
+"""What is compiled: the kernel, the types of its arguments, its constants, and how many warps a program has."""
