@@ -131,6 +131,16 @@ def test_launches_that_do_not_wait(name: str) -> None:
     assert seen == {True, False}
 
 
+def test_outputs_that_nobody_writes() -> None:
+    """They are no numbers that anybody expects, such as 0."""
+    program, compiled = example("moe")
+    inputs = program.generate({"ep": 3}, {}, SHAPES["moe"][1], 0)
+    bound = bind_job(compiled, {"ep": 3}, inputs)
+    ran = Emulator(with_steps(bound.job, [()] * 3)).run(0)
+    (output,) = bound.outcome(ran.memory).outputs.values()
+    assert set(output.array.tobytes()) == {0xA5}
+
+
 def test_calls_that_are_left_out() -> None:
     """Reads what nobody has written, or, where a place of the arena is used again, what was there before."""
     program, compiled = example("moe")
