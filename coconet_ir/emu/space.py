@@ -19,6 +19,9 @@ from coconet_ir.runtime.steps import Place
 ALIGNMENT = 256
 """Bytes that a buffer is aligned to."""
 
+POISON = 0xA5
+"""What bytes hold that nobody has written: an output that is left out is no number that a test expects."""
+
 
 @dataclass(frozen=True)
 class Region:
@@ -69,7 +72,7 @@ class Space:
             -1, WORDS
         )
         self._offsets = [region.offset for region in self.regions]
-        self._first_bytes = np.zeros(total, np.uint8)
+        self._first_bytes = np.full(total, POISON, np.uint8)
         self._first_shadow = np.zeros_like(self.shadow)
         self._first_shadow[:, STATE] = State.UNALLOCATED
         self._fill()
