@@ -16,9 +16,6 @@ STRONG_STORE = re.compile(r"st\.(relaxed|release)\.sys\.")
 LABEL = re.compile(r"(\w+):$")
 BRANCH = re.compile(r"(?:@(%\w+) )?bra (\w+);")
 
-RACE = ("data race", "mixed-size race", "uninitialised read")
-Kinds = tuple[str, ...]
-
 
 @dataclass(frozen=True)
 class Mutant:
