@@ -84,7 +84,7 @@ def message(
 def scoped_messages() -> list[Litmus]:
     """Patterns synchronize if each end has a scope that includes the other thread (8.7, 8.9.4)."""
     found: list[Litmus] = []
-    for place, give, scope in product(NEEDED, (0, 1, 2, 3), SCOPES):
+    for give, scope, place in product((0, 1, 2, 3), SCOPES, NEEDED):
         giver, taker = list(GIVE)[give], list(TAKE)[give]
         name = f"MP {place}: {giver}.{scope}, {taker}.{scope}"
         code = GIVE[giver](scope), TAKE[taker](scope)

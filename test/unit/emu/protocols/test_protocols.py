@@ -11,9 +11,9 @@ import pytest
     ("schedules", "ranks", "blocks", "threads", "sizes", "epoch"),
     [
         (400, 2, 2, 4, (5, 9, 3), 0xFFFFFFFD),
-        (300, 3, 2, 5, (13, 0, 7, 13), 0),
-        (280, 4, 1, 5, (7, 1, 8), 0xFFFFFFFD),
-        (20, 4, 2, 64, (150, 33, 131), 0),
+        (300, 3, 2, 4, (7, 0, 5, 9), 0),
+        (280, 4, 1, 5, (5, 1, 6), 0xFFFFFFFD),
+        (20, 4, 1, 64, (70, 33, 65), 0),
     ],
     ids=["two ranks", "three ranks", "four ranks", "two warps"],
 )
