@@ -23,7 +23,7 @@ import numpy as np
 from kernel_cases import CASES
 
 from coconet_ir.api import Program
-from coconet_ir.emu.job import Job, Memory, Pointer, Rank
+from coconet_ir.emu.job import Job, Memory, Rank
 from coconet_ir.emu.machine import Emulator
 from coconet_ir.emu.ptx.parse import parse_ptx
 from coconet_ir.emu.ptx.syntax import Function, Instruction
@@ -125,7 +125,7 @@ def rate(elements: int, repeat: int) -> float:
 def two_shot() -> tuple[Job, np.ndarray[Any, Any]]:
     """The all-reduce, and the sum that all ranks must have."""
     inputs = np.random.default_rng(0).standard_normal((RANKS, BYTES // 4)).astype(np.float32)
-    table = tuple(Pointer(rank, owner) for rank in range(RANKS) for owner in (1, 2, 3))
+    table = tuple(Place(owner, rank=rank) for rank in range(RANKS) for owner in (1, 2, 3))
     ranks: list[Rank] = []
     for rank in range(RANKS):
         memory = {

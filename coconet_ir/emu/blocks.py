@@ -14,7 +14,7 @@ from coconet_ir.emu.code.layout import FUEL, RECORD, SPECIALS, Barrier, Warp
 from coconet_ir.emu.code.thread import Site
 from coconet_ir.emu.exchange import exchange
 from coconet_ir.emu.findings import Triple, Where
-from coconet_ir.runtime.steps import Launch
+from coconet_ir.runtime.steps import Launch, parts
 
 if TYPE_CHECKING:
     from coconet_ir.emu.ranks import Stream
@@ -78,10 +78,12 @@ class Grid:
             self.kernel.function.parameters, self.step.arguments, strict=True
         ):
             at = layout.places[parameter.name]
-            if isinstance(given, bytes):
-                data = given
-            else:
-                data = space.address(self.rank, given.owner, given.offset).to_bytes(8, "little")
+            data = b"".join(
+                one
+                if isinstance(one, bytes)
+                else space.address(self.rank, one).to_bytes(8, "little")
+                for one in parts(given)
+            )
             found[at : at + len(data)] = np.frombuffer(data, np.uint8)
         return found
 

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from coconet_ir.runtime.steps import Step
-
-
-@dataclass(frozen=True)
-class Pointer:
-    """The address of a buffer of any rank, written into memory: an element of a table of peers."""
-
-    rank: int
-    owner: int
-    offset: int = 0
+from coconet_ir.runtime.steps import Place, Step
 
 
 @dataclass(frozen=True)
@@ -25,7 +16,7 @@ class Memory:
     bytes: int
     content: bytes | None = None
     """What is in it; None if nobody has written it yet, so that reading it is an error."""
-    pointers: tuple[Pointer, ...] = ()
+    pointers: tuple[Place, ...] = ()
     """Addresses of 8 bytes each that it begins with, in place of `content`."""
 
 

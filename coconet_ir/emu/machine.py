@@ -19,7 +19,7 @@ from coconet_ir.emu.run import Run
 from coconet_ir.emu.schedule import Schedule
 from coconet_ir.emu.space import Space
 from coconet_ir.emu.streams import Slots, place_launches
-from coconet_ir.runtime.steps import Launch
+from coconet_ir.runtime.steps import Launch, parts
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Emulator:
                 0,
             )
         for parameter, given in zip(parameters, launch.arguments, strict=True):
-            have = len(given) if isinstance(given, bytes) else 8
+            have = sum(len(one) if isinstance(one, bytes) else 8 for one in parts(given))
             if have != parameter.bytes:
                 raise Refused(
                     f"{launch.kernel} takes {parameter.bytes} bytes for {parameter.name}, but is given {have}",

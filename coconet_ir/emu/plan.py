@@ -13,7 +13,7 @@ import numpy as np
 
 from coconet_ir.emu.expected import Expected, Memories, difference
 from coconet_ir.emu.findings import Finding
-from coconet_ir.emu.job import Job, Memory, Pointer, Rank
+from coconet_ir.emu.job import Job, Memory, Rank
 from coconet_ir.emu.reader import Node, parse
 from coconet_ir.runtime.steps import Clear, Copy, Launch, Place, Step
 from coconet_ir.sim.elements import (
@@ -85,7 +85,7 @@ class _Buffer:
     dtype: DType
     count: int
     content: Array | None
-    pointers: tuple[Pointer, ...] = ()
+    pointers: tuple[Place, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -170,7 +170,7 @@ class _Reader:
             content = self._content(self._on(parts["content"], rank), rank, name, dtype, count)
         return _Buffer(name, owner, dtype, count, content)
 
-    def _pointers(self, parts: Mapping[str, Node], rank: int) -> tuple[Pointer, ...]:
+    def _pointers(self, parts: Mapping[str, Node], rank: int) -> tuple[Place, ...]:
         target = self._on(parts["pointers"], rank)
         name = target.one_of({one: 0 for mine in self.buffers for one in mine}, "a buffer")
         for there, buffers in enumerate(self.buffers):
@@ -181,7 +181,7 @@ class _Reader:
             least = min(buffers[name].bytes for buffers in self.buffers)
             offset = self._on(parts["offset"], rank).integer(0, least)
         owner = self.buffers[0][name].owner
-        return tuple(Pointer(there, owner, offset) for there in range(self.ranks))
+        return tuple(Place(owner, offset, there) for there in range(self.ranks))
 
     # Contents
 

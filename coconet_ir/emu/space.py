@@ -14,6 +14,7 @@ from coconet_ir.emu.code.layout import GLOBAL, SITE_BITS, THREAD_SHIFT, WORDS, S
 from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.job import Job, Memory
 from coconet_ir.emu.ptx.syntax import Float, Integer, Symbol, Variable, width
+from coconet_ir.runtime.steps import Place
 
 ALIGNMENT = 256
 """Bytes that a buffer is aligned to."""
@@ -81,7 +82,7 @@ class Space:
     def _fill(self) -> None:
         for number, rank in enumerate(self._job.ranks):
             for owner, memory in rank.memory.items():
-                self._place(number, self.buffers[number][owner], self._content(memory))
+                self._place(number, self.buffers[number][owner], self._content(number, memory))
             for name, place in self._code.variables.places.items():
                 variable = self._code.module.variables[name]
                 region = Region(name, self.variables[number] + place, variable.bytes)
@@ -96,10 +97,10 @@ class Space:
             data = np.frombuffer(content, np.uint8)
             self._first_bytes[region.offset : region.offset + len(data)] = data
 
-    def _content(self, memory: Memory) -> bytes | None:
+    def _content(self, rank: int, memory: Memory) -> bytes | None:
         if not memory.pointers:
             return memory.content
-        addresses = [self.address(p.rank, p.owner, p.offset) for p in memory.pointers]
+        addresses = [self.address(rank, place) for place in memory.pointers]
         return np.array(addresses, np.uint64).tobytes()
 
     def _initial(self, rank: int, variable: Variable) -> bytes:
@@ -121,9 +122,10 @@ class Space:
                     found += (address & (1 << 8 * size) - 1).to_bytes(size, "little")
         return bytes(found).ljust(variable.bytes, b"\0")
 
-    def address(self, rank: int, owner: int, offset: int = 0) -> int:
-        """The address of a byte of a buffer."""
-        return GLOBAL + self.buffers[rank][owner].offset + offset
+    def address(self, rank: int, place: Place) -> int:
+        """The address of a place that a rank names."""
+        owned = self.buffers[rank if place.rank is None else place.rank]
+        return GLOBAL + owned[place.owner].offset + place.offset
 
     def global_address(self, offset: int) -> int:
         """The address of an offset."""

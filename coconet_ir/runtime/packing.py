@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from coconet_ir.runtime.steps import Launch, Place
+from coconet_ir.runtime.steps import Argument, Launch, Place, parts
 
 WIDTH = 8
-"""Bytes of the widest argument."""
+"""Bytes of an address, to which arguments are aligned."""
 
 
 class Packed:
@@ -17,18 +17,27 @@ class Packed:
 
     def __init__(self, launch: Launch, bases: Mapping[int, int]):
         """`bases` has the address of each argument's and result's buffer, and of the arena."""
-        self._values = np.zeros(len(launch.arguments), np.uint64)
+        self._bases = bases
+        sizes = [-(-len(self._bytes(one)) // WIDTH) * WIDTH for one in launch.arguments]
+        self._places = np.cumsum([0, *sizes])
+        self._values = np.zeros(int(self._places[-1]), np.uint8)
         first = self._values.ctypes.data
-        self._addresses = first + WIDTH * np.arange(len(self._values), dtype=np.uint64)
+        self._addresses = (first + self._places[:-1]).astype(np.uint64)
         self.pointer: int = self._addresses.ctypes.data
         """Where the addresses stand."""
-        self._bases = bases
         self.set(launch)
+
+    def _bytes(self, argument: Argument) -> bytes:
+        """An argument as it lies in memory."""
+        return b"".join(
+            (self._bases[one.owner] + one.offset).to_bytes(WIDTH, "little")
+            if isinstance(one, Place)
+            else one
+            for one in parts(argument)
+        )
 
     def set(self, launch: Launch) -> None:
         """Take the arguments of a launch of the same kernel."""
-        for index, argument in enumerate(launch.arguments):
-            if isinstance(argument, Place):
-                self._values[index] = self._bases[argument.owner] + argument.offset
-            else:
-                self._values[index] = int.from_bytes(argument, "little")
+        for start, argument in zip(self._places, launch.arguments, strict=False):
+            data = self._bytes(argument)
+            self._values[start : start + len(data)] = np.frombuffer(data, np.uint8)

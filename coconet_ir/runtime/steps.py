@@ -19,6 +19,8 @@ class Place:
 
     owner: int
     offset: int = 0
+    rank: int | None = None
+    """The rank whose it is; None for the one that does the step."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,15 @@ class Buffer:
         return prod(self.shape) * self.dtype.itemsize
 
 
+Argument: TypeAlias = Place | bytes | tuple[Place | bytes, ...]
+"""A buffer, a scalar as it lies in memory, or a structure of both, which has no gaps."""
+
+
+def parts(argument: Argument) -> tuple[Place | bytes, ...]:
+    """What lies behind each other in an argument."""
+    return argument if isinstance(argument, tuple) else (argument,)
+
+
 @dataclass(frozen=True)
 class Launch:
     """A kernel to run."""
@@ -42,8 +53,7 @@ class Launch:
     kernel: str
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    arguments: tuple[Place | bytes, ...]
-    """Buffers, and scalars as they lie in memory."""
+    arguments: tuple[Argument, ...]
     after: tuple[int, ...] = ()
     """The numbers of the launches that it waits for, beside all steps before it that are no launches."""
     shared: int = 0

@@ -12,7 +12,7 @@ from ml_dtypes import bfloat16
 
 from coconet_ir.diagnostics import IRError
 from coconet_ir.emu import plan as plan_module
-from coconet_ir.emu.job import Job, Pointer
+from coconet_ir.emu.job import Job
 from coconet_ir.emu.plan import Plan, make_plan, read_plan
 from coconet_ir.runtime.steps import Clear, Copy, Launch, Place
 
@@ -54,7 +54,7 @@ def test_the_plan_that_the_documentation_shows() -> None:
         assert [one.bytes for one in held.memory.values()] == [4096, 4096, 8, 16]
         assert held.memory[1].content is None
         assert held.memory[2].content == bytes(8)
-        assert held.memory[3].pointers == (Pointer(0, 2), Pointer(1, 2))
+        assert held.memory[3].pointers == (Place(2, 0, 0), Place(2, 0, 1))
         once = (
             Launch("push", (2, 1, 1), (64, 1, 1), (Place(0), Place(3), bytes([rank, 0, 0, 0]))),
             Clear(Place(2), 8),
@@ -168,8 +168,8 @@ def test_tables_of_pointers() -> None:
     }
     made = make_plan(plan(3, buffers), "")
     for held in made.job.ranks:
-        assert held.memory[0].pointers == (Pointer(0, 1), Pointer(1, 1), Pointer(2, 1))
-        assert held.memory[1].pointers == (Pointer(0, 2, 8), Pointer(1, 2, 8), Pointer(2, 2, 8))
+        assert held.memory[0].pointers == (Place(1, 0, 0), Place(1, 0, 1), Place(1, 0, 2))
+        assert held.memory[1].pointers == (Place(2, 8, 0), Place(2, 8, 1), Place(2, 8, 2))
         assert held.memory[1].bytes == 24
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from coconet_ir.emu.job import Job, Memory, Pointer, Rank
+from coconet_ir.emu.job import Job, Memory, Rank
 from coconet_ir.emu.machine import Emulator
 from coconet_ir.runtime.steps import Copy, Launch, Place, Step
 
@@ -145,7 +145,7 @@ class Buffers:
 
     def _memory(self, name: str, what: Array | Table, unwritten: Sequence[Array]) -> Memory:
         if not isinstance(what, np.ndarray):
-            pointers = tuple(Pointer(rank, self._number(rank, array)) for rank, array in what)
+            pointers = tuple(Place(self._number(rank, array), rank=rank) for rank, array in what)
             return Memory(name, 8 * len(pointers), pointers=pointers)
         known = not any(what is one for one in unwritten)
         return Memory(name, what.nbytes, what.tobytes() if known else None)
