@@ -14,6 +14,9 @@ SMALL = {
 }
 """In the last one nobody has anything to send in the second call."""
 
+OF_TWO_WARPS = ("barrier of a warp", "barrier without waiting")
+"""Operators that show in a block of several warps, or count the threads of one."""
+
 TWO_WARPS = {
     "push": Setting(2, 1, 64, (70, 70)),
     "two_shot": Setting(2, 1, 64, (200, 200)),
@@ -38,8 +41,8 @@ VALUES = ("never waits", "no wait", "number is not kept", "number of the call be
 
 
 def setting(protocol: str, operator: str) -> Setting:
-    """In which setting a mutant is run: a barrier of a warp shows in a block that has several."""
-    return (TWO_WARPS if operator == "barrier of a warp" else SMALL)[protocol]
+    """In which setting a mutant is run."""
+    return (TWO_WARPS if operator in OF_TWO_WARPS else SMALL)[protocol]
 
 
 def kinds(protocol: str, operator: str) -> tuple[str, ...]:

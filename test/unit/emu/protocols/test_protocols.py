@@ -32,6 +32,14 @@ def test_clean(  # 1,000 schedules
     assert protocols.first_finding(plan, range(schedules)) is None
 
 
+def test_kernels_are_clean_where_mutants_run(
+    protocols: Any, expectations: Any, protocol: str
+) -> None:
+    for settings, schedules in ((expectations.SMALL, 60), (expectations.TWO_WARPS, 5)):
+        plan = protocols.plan(protocol, settings[protocol], protocols.source(protocol))
+        assert protocols.first_finding(plan, range(schedules)) is None
+
+
 def test_mutant(protocols: Any, expectations: Any, protocol: str, mutant: Any) -> None:
     setting = expectations.setting(protocol, mutant.operator)
     plan = protocols.plan(protocol, setting, mutant.text)
