@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from coconet_ir.emu.code.layout import EPOCH_BITS, SITE_BITS, THREAD_SHIFT
 
 _EPOCH, _SITE = (1 << EPOCH_BITS) - 1, (1 << SITE_BITS) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """A strong access, or a weak one that is remembered."""
 
     slot: int

@@ -262,7 +262,8 @@ class Block:
         """Threads arrive at barriers."""
         operands, kinds = self.run.records["operands"], self.run.records["values"]
         given, kind = operands[slots, :2], kinds[slots, 0]
-        if bool((given == given[0]).all()) and not kind.any():  # all do `bar.sync` at one barrier
+        alike = len(slots) == 1 or bool((given == given[0]).all())
+        if alike and not kind.any():  # all do `bar.sync` at one barrier
             number, count = given[0].tolist()
             barrier = self._barrier(number, count, slots)
             if barrier is not None:

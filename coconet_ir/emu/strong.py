@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from coconet_ir.emu.access import Access
 from coconet_ir.emu.atomics import OPERATIONS, apply
@@ -17,11 +17,11 @@ from coconet_ir.emu.clocks import Clock, join
 from coconet_ir.emu.code.layout import Order, Scope, State
 
 if TYPE_CHECKING:
+    from coconet_ir.emu.requests import Request
     from coconet_ir.emu.run import Run
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(NamedTuple):
     """The first operation of a release pattern: what its thread knew, and whom it told."""
 
     slot: int
@@ -29,8 +29,7 @@ class Release:
     clock: Clock
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A write of a location."""
 
     value: int
@@ -58,6 +57,8 @@ class Location:
     """The last release operation of each slot: later writes of the slot go on with it."""
     checked: dict[int, int] = field(default_factory=dict[int, int])
     """How many weak accesses a slot's loads (2 x slot) and stores (2 x slot + 1) are known to be ordered behind."""
+    narrow: bool = False
+    """Whether the scope of some strong access is less than the system."""
     changes: int = 0
     """How often its value has changed."""
 
@@ -226,7 +227,8 @@ class Strong:
         run = self.run
         me = run.access(slot, site, scope)
         oldest = self.newer(location, slot)
-        for message in location.since(oldest):
+        location.narrow |= scope != Scope.SYS
+        for message in location.since(oldest) if location.narrow else ():
             if not self._is_fine(message.access, slot, scope):
                 run.reports.race("data race", me, message.access, location.offset)
                 return None
@@ -284,11 +286,12 @@ class Strong:
         """Append a message, unless there is a finding. `heritage`: releases that an atomic operation goes on with."""
         run = self.run
         me = run.access(slot, site, scope)
-        conflicts: Iterator[Access] = (m.access for m in location.since(self.newer(location, slot)))
-        for access in (*conflicts, *location.reads.values()):
-            if not self._is_fine(access, slot, scope):
-                run.reports.race("data race", me, access, location.offset)
-                return False
+        location.narrow |= scope != Scope.SYS
+        if location.narrow:
+            written = [m.access for m in location.since(self.newer(location, slot))]
+            for access in (*written, *location.reads.values()):
+                if not self._is_fine(access, slot, scope):
+                    return run.reports.race("data race", me, access, location.offset)
         fences = self._fences.get(slot)
         releases = [*heritage, *(fences.values() if fences else ())]
         if slot in location.released:
@@ -311,12 +314,12 @@ class Strong:
         return Release(slot, scope, clock)
 
     def atomic(
-        self, location: Location, slot: int, site: int, word: int, type: str, new: int, other: int
+        self, location: Location, request: Request, type: str, new: int, other: int
     ) -> int | None:
         """A read-modify-write operation on the newest message; the value before, None after a finding."""
-        order, scope = word & 7, word >> 4 & 3
+        slot, site, order, scope = request.slot, request.site, request.order, request.scope
         message = location.messages[-1]
-        operation = OPERATIONS[word >> 24 & 15]
+        operation = OPERATIONS[request.operation]
         old = self.read(location, slot, site, order, scope, location.last)
         if old is None:
             return None
