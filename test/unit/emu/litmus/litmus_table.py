@@ -65,6 +65,7 @@ def barriers() -> list[Litmus]:
         ("red", "block", store + agree, agree + load),
         ("sync of two warps", "warps", first + sync, sync + second),
         ("arrive before sync", "warps", first + arrive, sync + second),
+        ("all threads, in number and by default", "warps", first + sync, "bar.sync 1;\n" + second),
         ("a warp", "block", store + warp, warp + load),
         ("shared memory", "block", shared[0] + SYNC, SYNC + shared[1]),
     ]
