@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from coconet_ir.emu.access import Access, unpack
 from coconet_ir.emu.blocks import WARP
-from coconet_ir.emu.code.layout import RECORD, State
+from coconet_ir.emu.code.layout import RECORD, STATE, State
 
 if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
@@ -94,15 +94,15 @@ class Weak:
 
     def state(self, granule: int) -> int:
         """The flags of a granule, 0 for ordinary memory."""
-        return int(self._shadow[granule, 3]) & _FLAGS
+        return int(self._shadow[granule, STATE]) & _FLAGS
 
     def set_state(self, granule: int, state: int, writer: Access | None = None) -> None:
         """Set the flags of a granule, and who wrote it last."""
         cell = self._shadow[granule]
-        cell[3] = state
+        cell[STATE] = state
         if writer is not None:
             cell[0] = writer.word
-            cell[1] = cell[2] = 0
+            cell[1:STATE] = 0
 
     def writer(self, granule: int) -> Access:
         """Who wrote ordinary memory last."""
