@@ -7,7 +7,7 @@ location as they are executed, shows fewer. A race ends a schedule, so results a
 
 from __future__ import annotations
 
-from litmus_code import MIXED, RACE, SYNC, U, add, clean, every, fence, ld, st, wrong
+from litmus_code import MIXED, RACE, SYNC, U, add, clean, every, fence, ld, st, then, wrong
 from litmus_form import Litmus, Place
 from litmus_messages import MESSAGES
 from litmus_order import ORDERS
@@ -107,11 +107,17 @@ def sizes() -> list[Litmus]:
     byte = "st.relaxed.sys.global.u8 [x+1], %d;\n"
     given = st("x", 0x10001, "") + fence() + st("y", 1)
     half = ld("c", "y") + fence() + "setp.eq.u32 %p, %c, 1;\n@%p ld.global.u16 %a, [x+2];\n"
+    byte_too, whole = byte.replace("x+1", "x+2"), ld("a", "x")
+    first = wide + st("y", 1, "release.sys")
+    second = ld("c", "y", "acquire.sys") + then("c", 1, ld("a", "x"))
+    halved, either = (first, second, st("x+4", 1, "")), ("mixed-size race", "data race")
     vector, ranks = "8.2.4", "ranks"
     return [
         wrong("mixed sizes: u32 and u64", "8.7.2", ranks, (st("x+4", 1), wide), MIXED),
         wrong("mixed sizes: u8 and u32", "8.7.2", ranks, (byte, ld("a", "x")), MIXED),
         wrong("mixed sizes: a vector and u64", "8.2.4, 8.7.2", ranks, (pair, wide), MIXED),
+        wrong("mixed sizes: two bytes and u32", "8.7.2", ranks, (byte, byte_too, whole), MIXED),
+        wrong("mixed sizes: both halves read, then one", "8.7.2", ranks, halved, either),
         clean("mixed sizes in order", "8.7.2", ranks, (given, half), "1c 1a", f"0{U} 11"),
         clean("one scalar of 64 bits", "8.10.3", ranks, (stored, wide), "1a 1b", "00 11"),
         clean("a vector is two scalars", vector, ranks, (pair, halves), "1a 1b", every(2), "01 10"),
