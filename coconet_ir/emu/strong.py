@@ -183,7 +183,7 @@ class Strong:
         return True
 
     def retire(self, location: Location) -> None:
-        """Take the history of a location away: memory holds its last value."""
+        """Take the history of a location away: memory holds its last value, and who has read it is known."""
         run = self.run
         granules = range(
             location.offset // run.granule,
@@ -195,6 +195,7 @@ class Strong:
             if self.locations.get(number) is location:
                 del self.locations[number]
                 run.weak.set_state(number, 0, last)
+                run.weak.add_readers(number, [*location.weak_readers, *location.reads.values()])
 
     def weak_access(self, me: Access, offset: int, write: bool) -> bool:
         """Check a weak access to a granule that has a location; whether it may go on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,6 +115,16 @@ class Weak:
         if state > _FLAGS:
             words += (ctypes.c_uint64 * self.run.emulator.threads).from_address(state)
         return [unpack(word) for word in words if word]
+
+    def add_readers(self, granule: int, readers: Sequence[Access]) -> None:
+        """Say who has read ordinary memory that was written by `set_state`."""
+        if not readers:
+            return
+        address = self.new_readers()
+        row = (ctypes.c_uint64 * self.run.emulator.threads).from_address(address)
+        for access in readers:
+            row[access.slot] = max(row[access.slot], access.word)  # the later one of a slot
+        self._shadow[granule, STATE] = address
 
     def read(self, offset: int, bytes: int) -> int:
         """A value in memory."""
