@@ -292,10 +292,11 @@ class Block:
     def _barrier(self, number: int, count: int, slots: Ids) -> _Arrivals | None:
         """A barrier for `count` threads, all of the block if 0; None after a finding."""
         barrier = self.barriers.setdefault(number, _Arrivals(count))
-        if barrier.expected == count and number < BARRIERS:
+        expected = barrier.expected or self.count
+        if expected == (count or self.count) and number < BARRIERS:
             return barrier
         text = (
-            f"barrier {number} is for {count} threads and for {barrier.expected} at once"
+            f"barrier {number} is for {count or self.count} threads and for {expected} at once"
             if number < BARRIERS
             else f"there is no barrier {number}: a block has {BARRIERS}"
         )

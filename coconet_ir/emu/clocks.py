@@ -18,12 +18,19 @@ Slots: TypeAlias = npt.NDArray[np.int64]
 class Clock:
     """For each slot the last epoch that is known, and for each location the oldest message that may still be read."""
 
-    __slots__ = ("_seen", "address", "row")
+    __slots__ = ("_address", "_seen", "row")
 
     def __init__(self, row: Row, seen: Row):
         """`seen` is by the numbers of locations; of those behind its end nothing is known."""
         self.row, self._seen = row, seen
-        self.address: int = row.__array_interface__["data"][0]
+        self._address = 0
+
+    @property
+    def address(self) -> int:
+        """Where the row is."""
+        if not self._address:
+            self._address = self.row.ctypes.data
+        return self._address
 
     def knows(self, slot: int, epoch: int) -> bool:
         """Whether what a slot did in an epoch came before."""

@@ -22,28 +22,13 @@ class Request(NamedTuple):
     site: int
     offset: int
     address: int
-    word: int
-    """The order, the scope, and so on: see `flags` of `code/memory.py`."""
-
-    @property
-    def order(self) -> int:
-        """Of an access or a fence."""
-        return self.word & 7
-
-    @property
-    def scope(self) -> int:
-        """Of an access or a fence."""
-        return self.word >> 4 & 3
-
-    @property
-    def size(self) -> int:
-        """Bytes of each scalar."""
-        return self.word >> 8 & 0xFF
-
-    @property
-    def scalars(self) -> int:
-        """How many scalars are accessed."""
-        return self.word >> 16 & 0xFF
+    order: int
+    scope: int
+    size: int
+    """Bytes of each scalar that is accessed."""
+    scalars: int
+    operation: int
+    """Of an atomic operation."""
 
 
 class Requests:
@@ -66,10 +51,11 @@ class Requests:
         }
 
     def serve(self, slot: int) -> bool:
-        """Do what a thread asks for; whether it goes on at once."""
+        """Do what a thread asks for (`flags` of `code/memory.py`); whether it goes on at once."""
         words = self._words[slot, _FIRST:_END].tolist()
         what, offset, address, word = words[:4]
-        return self._serve[what & 0xFFFFFFFF](Request(slot, what >> 32, offset, address, word))
+        asked = (word & 7, word >> 4 & 3, word >> 8 & 0xFF, word >> 16 & 0xFF, word >> 24)
+        return self._serve[what & 0xFFFFFFFF](Request(slot, what >> 32, offset, address, *asked))
 
     # Strong accesses
 
@@ -135,7 +121,7 @@ class Requests:
         mask = (1 << 8 * request.size) - 1
         new, other = (int(x) & mask for x in self._operands[slot, :2])
         before = location.changes
-        old = run.strong.atomic(location, slot, site, request.word, type, new, other)
+        old = run.strong.atomic(location, request, type, new, other)
         if old is None:
             return False
         if location.changes != before:

@@ -17,6 +17,7 @@ from coconet_ir.emu.clocks import Clock, join
 from coconet_ir.emu.code.layout import Order, Scope, State
 
 if TYPE_CHECKING:
+    from coconet_ir.emu.requests import Request
     from coconet_ir.emu.run import Run
 
 
@@ -318,12 +319,12 @@ class Strong:
         return Release(slot, scope, clock)
 
     def atomic(
-        self, location: Location, slot: int, site: int, word: int, type: str, new: int, other: int
+        self, location: Location, request: Request, type: str, new: int, other: int
     ) -> int | None:
         """A read-modify-write operation on the newest message; the value before, None after a finding."""
-        order, scope = word & 7, word >> 4 & 3
+        slot, site, order, scope = request.slot, request.site, request.order, request.scope
         message = location.messages[-1]
-        operation = OPERATIONS[word >> 24 & 15]
+        operation = OPERATIONS[request.operation]
         old = self.read(location, slot, site, order, scope, location.last)
         if old is None:
             return None

@@ -46,11 +46,11 @@ class Waiting:
         found: list[int] = []
         again, new = True, False
         for index, location in enumerate(locations):
-            oldest = run.strong.newer(location, slot)
+            oldest, last = run.strong.newer(location, slot), location.last
             before = cycle.get((site, index))
             same = before is not None and before[0] is location and before[1] == oldest
-            again &= same and location.last == oldest
-            count = location.last - oldest + 1
+            again &= same and last == oldest
+            count = last - oldest + 1
             if same and count > 1:  # a loop finds what is newer some day
                 oldest, count = oldest + 1, count - 1
             message = oldest + run.schedule.read(count)

@@ -43,11 +43,6 @@ class Litmus:
         return self.name
 
 
-def results(*given: str) -> frozenset[Result]:
-    """Results by their digits: `"01 10"`."""
-    return frozenset(tuple(int(digit) for digit in one) for text in given for one in text.split())
-
-
 _THREADS = (
     "mov.u32 %lane, %tid.x;",
     "add.u32 %me, %me, %lane;",
