@@ -103,6 +103,8 @@ class Grid:
         run.next_epochs(slots)
         block.epochs = run.epochs[slots].copy()
         run.set_clocks(slots, self.start)
+        if run.trace is not None:
+            run.trace.meeting(slots.tolist())
         run.strong.forget(range(first, first + count))
         run.waiting.forget(range(first, first + count))
         records = run.records[first : first + count]
@@ -187,6 +189,8 @@ class Grid:
             self.blocked.append(slot)
             return False
         self.run.set_clock(slot, join((self.run.clocks[slot], previous.end)))
+        if self.run.trace is not None:
+            self.run.trace.meeting([slot])
         return True
 
 
@@ -323,6 +327,8 @@ class Block:
         clock = join(clocks, slots, run.epochs[slots])
         run.next_epochs(slots)
         run.set_clocks(slots, clock)
+        if run.trace is not None:
+            run.trace.meeting(slots.tolist())
         if barrier.holds:
             self._reduce(barrier, slots)
         run.ready.append(slots)
@@ -389,6 +395,8 @@ class Block:
         if kind == Warp.SYNC:
             for row, present in zip(slots, active, strict=True):
                 run.set_clocks(row[present], run.meet(row[present]))
+                if run.trace is not None:
+                    run.trace.meeting(row[present].tolist())
             return
         first, second = exchange(kind, run.records["operands"][slots][..., 1:4], active)
         run.records["values"][slots[active], 0] = first[active]

@@ -102,9 +102,9 @@ class Emulator:
         """Whether a store's value is computed from a strong load."""
         return False
 
-    def run(self, seed: int) -> Outcome:
-        """Run under the schedule of a seed."""
-        run = Run(self, Schedule(seed), seed)
+    def run(self, seed: int, *, traced: bool = False) -> Outcome:
+        """Run under the schedule of a seed; with a trace a race says what is missing."""
+        run = Run(self, Schedule(seed), seed, traced)
         answer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 4)(
             run.weak.on_access
         )

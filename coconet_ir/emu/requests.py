@@ -142,7 +142,7 @@ class Requests:
     # What else
 
     def _fence(self, request: Request) -> bool:
-        self.run.strong.fence(request.slot, request.order, request.scope)
+        self.run.strong.fence(request.slot, request.site, request.order, request.scope)
         return True
 
     def _take_turn(self, request: Request) -> bool:

@@ -16,6 +16,7 @@ from coconet_ir.emu.ranks import Stream
 from coconet_ir.emu.reports import Reports
 from coconet_ir.emu.requests import Requests
 from coconet_ir.emu.strong import Strong
+from coconet_ir.emu.trace import Trace
 from coconet_ir.emu.waiting import Waiting
 from coconet_ir.emu.weak import Weak
 
@@ -35,7 +36,7 @@ _NEXT_EPOCH = np.uint64(1 << SITE_BITS)
 class Run:
     """The state of a run. Of what is ready the schedule picks one after the other."""
 
-    def __init__(self, emulator: Emulator, schedule: Schedule, seed: int):
+    def __init__(self, emulator: Emulator, schedule: Schedule, seed: int, traced: bool):
         self.emulator, self.schedule, self.seed = emulator, schedule, seed
         self.space, self.granule = emulator.space, emulator.space.granule
         self.records, self.handles = emulator.records, emulator.handles
@@ -54,6 +55,7 @@ class Run:
         self.weak, self.strong = Weak(self), Strong(self)
         self.waiting = Waiting(self)
         self.requests = Requests(self)
+        self.trace = Trace(self) if traced else None
         self.time = 0
         """Virtual nanoseconds."""
         self._prepare(start)

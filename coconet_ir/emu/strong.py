@@ -90,7 +90,7 @@ class Strong:
 
     # Who is ordered with whom
 
-    def _reaches(self, scope: int, slot: int, other: int) -> bool:
+    def reaches(self, scope: int, slot: int, other: int) -> bool:
         """Whether a scope of a slot includes another."""
         if scope == Scope.SYS or slot == other:
             return True
@@ -102,8 +102,8 @@ class Strong:
         """Whether a strong access and one of `slot` are morally strong: each scope includes the other thread."""
         return (
             access.scope is not None
-            and self._reaches(access.scope, access.slot, slot)
-            and self._reaches(scope, slot, access.slot)
+            and self.reaches(access.scope, access.slot, slot)
+            and self.reaches(scope, slot, access.slot)
         )
 
     # Locations
@@ -239,6 +239,8 @@ class Strong:
             run.set_clock(slot, run.clocks[slot].with_seen(location.number, index))
         if not run.emulator.is_reduction(site):  # which reads, but is no part of an acquire pattern
             self._take(location, slot, order, scope, message)
+            if run.trace is not None:
+                run.trace.read(me, order, location, index, message)
         return message.value
 
     def _is_fine(self, access: Access, slot: int, scope: int) -> bool:
@@ -266,8 +268,8 @@ class Strong:
         for key, (where, release) in list(pending.items()):
             if (
                 (location is None or where is location)
-                and self._reaches(scope, slot, release.slot)
-                and self._reaches(release.scope, release.slot, slot)
+                and self.reaches(scope, slot, release.slot)
+                and self.reaches(release.scope, release.slot, slot)
             ):
                 clocks.append(release.clock)
                 del pending[key]
@@ -302,9 +304,12 @@ class Strong:
             location.released[slot] = mine
             releases.append(mine)
         location.changes += value != location.messages[-1].value
-        location.messages.append(Message(value, me, tuple(dict.fromkeys(releases))))
+        message = Message(value, me, tuple(dict.fromkeys(releases)))
+        location.messages.append(message)
         run.set_clock(slot, run.clocks[slot].with_seen(location.number, location.last))
         run.weak.write(location.offset, location.bytes, value)
+        if run.trace is not None:
+            run.trace.write(me, order, location, message)
         return True
 
     def _release(self, slot: int, scope: int) -> Release:
@@ -331,8 +336,9 @@ class Strong:
             return None
         return old
 
-    def fence(self, slot: int, order: int, scope: int) -> None:
+    def fence(self, slot: int, site: int, order: int, scope: int) -> None:
         """A fence: first it takes, then it tells."""
+        me, release = self.run.access(slot, site, scope), None
         if order & Order.ACQUIRE:
             self._acquire(slot, scope, None)
         if order & Order.SC:
@@ -348,6 +354,8 @@ class Strong:
                     before = self._sequential.get(key)
                     clocks = [release.clock, *([before.clock] if before else [])]
                     self._sequential[key] = Release(slot, scope, join(clocks))
+        if self.run.trace is not None:
+            self.run.trace.fence(me, order, release)
 
     def _sequence_keys(self, slot: int, scope: int) -> list[tuple[int, int]]:
         """The groups of fences that one of a slot is morally strong with, its own one last."""
@@ -365,15 +373,11 @@ class Strong:
             told.clock
             for key in self._sequence_keys(slot, scope)
             if (told := self._sequential.get(key)) is not None
-            and self._reaches(scope, slot, told.slot)
-            and self._reaches(told.scope, told.slot, slot)
+            and self.reaches(scope, slot, told.slot)
+            and self.reaches(told.scope, told.slot, slot)
         ]
         if clocks:
             self.run.set_clock(slot, join((self.run.clocks[slot], *clocks)))
-
-    def explain(self, source: int, epoch: int, target: int) -> tuple[str, ...]:
-        """What is missing between what a slot did in an epoch and what another does now."""
-        return ()
 
     def forget(self, slots: range) -> None:
         """Slots have new threads."""
