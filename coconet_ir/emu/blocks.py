@@ -213,8 +213,8 @@ class Block:
     def __init__(self, grid: Grid, number: int, first: int, count: int, place: int):
         self.grid, self.run = grid, grid.run
         self.number, self.first, self.count, self.place = number, first, count, place
-        self.rank = grid.rank
         self.index = _triple(number, grid.step.grid)
+        self.rank = self.index[2] if grid.step.virtual else grid.rank
         self.slots: Ids = np.arange(first, first + count)
         self.epochs: Any = None
         """Of its threads, at its start."""

@@ -333,7 +333,9 @@ class Explanation:
         else:
             yield f"of {_at(source)} tells what {self._stored(link.write)}, which nobody has read who came before {_at(target)}"
             if not link.told.orders:
-                yield self._releases_nothing(link.write, self._scope(link.write.slot, self.target.slot))
+                yield self._releases_nothing(
+                    link.write, self._scope(link.write.slot, self.target.slot)
+                )
             if link.told.mate is not None:
                 yield self._no_barrier(link.told.mate, link.told.event.access)
         last = self._last_taken()
@@ -357,7 +359,9 @@ class Explanation:
     def _launches(self, first: Block, second: Block) -> str:
         """That two launches of one rank are not ordered."""
         a, b = first.grid, second.grid
-        text = f"{b.step.kernel} (step {b.number}) does not wait for {a.step.kernel} (step {a.number})"
+        text = (
+            f"{b.step.kernel} (step {b.number}) does not wait for {a.step.kernel} (step {a.number})"
+        )
         if b.step.dependent:
             return f"{text}: `griddepcontrol.wait` is missing before {self._named(self.target)}"
         if a.step.dependent:

@@ -80,6 +80,11 @@ class Emulator:
                 f"{launch.kernel} is launched with {threads} threads a block, but declares {most}",
                 0,
             )
+        if launch.virtual and launch.grid[2] != len(self.job.ranks):
+            raise Refused(
+                f"{launch.kernel} is launched for {launch.grid[2]} of {len(self.job.ranks)} ranks",
+                0,
+            )
         parameters = kernel.function.parameters
         if len(parameters) != len(launch.arguments):
             raise Refused(

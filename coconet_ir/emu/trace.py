@@ -69,9 +69,7 @@ class Trace:
         """A strong read that may be part of an acquire pattern."""
         self._add("read", me, order, location, index, message)
 
-    def write(
-        self, me: Access, order: int, location: Location, message: Message
-    ) -> None:
+    def write(self, me: Access, order: int, location: Location, message: Message) -> None:
         """A strong write, the newest of its location."""
         told = location.released[me.slot] if order & Order.RELEASE else None
         event = self._add("write", me, order, location, location.last, message, told)
@@ -99,9 +97,7 @@ class Trace:
         release: Release | None = None,
     ) -> Event:
         clock = self.run.clocks[me.slot]
-        event = Event(
-            len(self.events), kind, me, clock, order, location, index, message, release
-        )
+        event = Event(len(self.events), kind, me, clock, order, location, index, message, release)
         self.events.append(event)
         self.of.setdefault(me.slot, []).append(event)
         if release is not None:
