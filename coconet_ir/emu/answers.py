@@ -1,4 +1,4 @@
-"""What the process in which kernels run answers."""
+"""What the process in which kernels run is asked, and what it answers."""
 
 from __future__ import annotations
 
@@ -47,6 +47,15 @@ class Broken:
     """The emulator has an error: its diagnostic."""
 
     message: str
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A schedule to run: that of a seed."""
+
+    seed: int
+    traced: bool = False
+    """Whether a race says what is missing."""
 
 
 Answer: TypeAlias = Ready | Ran | RefusedPTX | WrongPTX | Broken

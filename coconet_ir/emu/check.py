@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from coconet_ir.diagnostics import IRError
-from coconet_ir.emu.answers import Broken, Ran, Ready, RefusedPTX, WrongPTX
+from coconet_ir.emu.answers import Broken, Ran, Ready, RefusedPTX, Turn, WrongPTX
 from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.expected import Memories
 from coconet_ir.emu.findings import Finding
@@ -66,7 +66,9 @@ def check(
 def run_once(job: Job, seed: int = 0) -> Ran:
     """Run one schedule, that of a seed. Raises what `check` does."""
     with _service.worker() as worker:
-        return _Running(worker, job).run(seed)
+        running = _Running(worker, job)
+        ran = running.run(seed)
+        return running.run(seed, traced=True) if ran.findings else ran
 
 
 def assert_clean(case: Case, *, schedules: int = SCHEDULES, seed: int = 0) -> Report:
@@ -100,8 +102,10 @@ def _explore(
             key = _identity(one)
             if key in found:
                 found[key] = replace(found[key], count=found[key].count + 1)
-            else:
-                found[key] = Found(replace(one, schedule=seed), 1)
+                continue
+            if ran.findings:  # the same, with what is missing
+                (one,) = running.run(seed, traced=True).findings
+            found[key] = Found(replace(one, schedule=seed), 1)
         if progress is not None:
             progress(number, len(seeds))
         if len(found) >= most_findings:
@@ -128,13 +132,13 @@ class _Running:
         self.seconds = answer.seconds
         """It took to compile them."""
 
-    def run(self, seed: int) -> Ran:
-        """Run a schedule. Raises what `check` does."""
-        answer = self._ask(seed, f"the schedule of seed {seed} ran")
+    def run(self, seed: int, *, traced: bool = False) -> Ran:
+        """Run a schedule; with a trace a race says what is missing. Raises what `check` does."""
+        answer = self._ask(Turn(seed, traced), f"the schedule of seed {seed} ran")
         assert isinstance(answer, Ran)
         return answer
 
-    def _ask(self, request: Job | int, when: str) -> Ready | Ran:
+    def _ask(self, request: Job | Turn, when: str) -> Ready | Ran:
         try:
             answer = pickle.loads(self._worker.ask(pickle.dumps(request), TIME_LIMIT))
         except TimedOut:

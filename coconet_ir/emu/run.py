@@ -148,7 +148,7 @@ class Run:
         ops = self._ops[slots]
         again: list[Ids] = []
         alike = len(slots) == 1 or bool((ops == ops[0]).all())
-        for op in [int(ops[0])] if alike else np.unique(ops).tolist():
+        for op in [int(ops[0])] if alike else sorted(set(cast(list[int], ops.tolist()))):
             these = slots if alike else slots[ops == op]
             if op == Op.EXIT:
                 block.leave(these)

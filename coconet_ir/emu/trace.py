@@ -5,9 +5,10 @@ A run that found a race is run again with a trace, from which `explain.py` says 
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from coconet_ir.emu.access import Access
@@ -62,6 +63,7 @@ class Trace:
         """By location and message."""
         self.tellers: dict[int, Event] = {}
         """By the identity of what they told."""
+        self._blocks: dict[int, list[Block]] = {}
 
     def read(
         self, me: Access, order: int, location: Location, index: int, message: Message
@@ -115,5 +117,25 @@ class Trace:
 
     def block_of(self, access: Access) -> Block | None:
         """The block of an access; None for a host."""
-        past = reversed(self.run.past)
-        return next((b for b in past if b.did(access.slot, access.epoch)), None)
+        if not self._blocks:
+            for block in reversed(self.run.past):
+                for slot in block.slots.tolist():
+                    self._blocks.setdefault(slot, []).append(block)
+        blocks = self._blocks.get(access.slot, ())
+        return next((one for one in blocks if one.did(access.slot, access.epoch)), None)
+
+    def of_block(self, block: Block) -> Iterator[Event]:
+        """What the threads of a block did."""
+        for slot in block.slots.tolist():
+            yield from (one for one in self.of[slot] if block.did(slot, one.access.epoch))
+
+    def last_fence(self, event: Event) -> Event | None:
+        """The last fence of a thread before an event."""
+        before = (one for one in reversed(self.of[event.slot]) if one.number < event.number)
+        return next((one for one in before if one.kind == "fence"), None)
+
+    def behind(self, event: Event) -> Iterator[Event]:
+        """What its thread did behind an event."""
+        events = self.of[event.slot]
+        first = bisect_right(events, event.access.epoch, key=lambda one: one.access.epoch)
+        return islice(events, first, None)

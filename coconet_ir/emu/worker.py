@@ -1,6 +1,6 @@
 """The process in which kernels run, which they may end. `check.py` starts it.
 
-It takes pickled requests: a `Job` to make ready, then seeds of schedules to run.
+It takes pickled requests: a `Job` to make ready, then each `Turn` to run.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import pickle
 import time
 
 from coconet_ir.diagnostics import internal_error
-from coconet_ir.emu.answers import Answer, Broken, Ran, Ready, RefusedPTX, WrongPTX
+from coconet_ir.emu.answers import Answer, Broken, Ran, Ready, RefusedPTX, Turn, WrongPTX
 from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.machine import Emulator
@@ -27,7 +27,7 @@ class Session:
         """The answer to a request."""
         return pickle.dumps(self._answer(pickle.loads(request)))
 
-    def _answer(self, request: Job | int) -> Answer:
+    def _answer(self, request: Job | Turn) -> Answer:
         start = time.perf_counter()
         try:
             if isinstance(request, Job):
@@ -36,7 +36,7 @@ class Session:
                 return Ready(time.perf_counter() - start)
             if self._emulator is None:
                 raise RuntimeError("there is no job")
-            outcome = self._emulator.run(request)
+            outcome = self._emulator.run(request.seed, traced=request.traced)
             return Ran(outcome.findings, outcome.memory, time.perf_counter() - start)
         except Refused as error:
             return RefusedPTX(error.what, error.line)

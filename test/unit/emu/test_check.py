@@ -32,7 +32,7 @@ class Emulator:
         self.names = {}
         exec(job.ptx, self.names)
 
-    def run(self, seed):
+    def run(self, seed, traced):
         return self.names["run"](seed)
 
 machine = types.ModuleType("coconet_ir.emu.machine")
