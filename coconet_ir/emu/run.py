@@ -64,6 +64,7 @@ class Run:
         self._held: list[Item] = []
         self._ops = self.records["op"]
         self._selves, self._rows = self.records["self"], self.records["row"]
+        self.next_epochs(np.arange(len(self.streams)))  # hosts do nothing in that of first contents
         self._resume = emulator.code.call("resume")
         self._places = self.handles.ctypes.data, self.records.ctypes.data, RECORD.itemsize
         self._one = np.zeros(1, np.int64)

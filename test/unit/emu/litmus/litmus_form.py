@@ -9,10 +9,11 @@ from typing import Any, Literal, TypeAlias
 
 from coconet_ir.emu.plan import Plan, make_plan
 
-Place: TypeAlias = Literal["block", "warps", "grid", "ranks", "pair", "stream", "dependent"]
+Place: TypeAlias = Literal["block", "warps", "grid", "ranks", "pair", "stream", "dependent", "host"]
 """Where the threads are: in one block; each the first of a warp of one block; in blocks of their own on one rank; on
 ranks of their own; the first two in a block of rank 0, the third on rank 1; in kernels of their own, one behind the
-other in a stream, or each a programmatic dependent of the one before it."""
+other in a stream, or each a programmatic dependent of the one before it; on rank 1, while rank 0 copies ones to its
+memory."""
 
 Result: TypeAlias = tuple[int, ...]
 UNSET = 9
@@ -120,6 +121,10 @@ def plan(test: Litmus) -> Plan:
         case "stream" | "dependent":
             steps = count
     found: list[dict[str, Any]] = []
+    if test.place == "host":
+        ranks = 2
+        found.append({"copy": "ones", "to": "memory", "ranks": [0]})
+        launch["ranks"] = [1]
     for number in range(steps):
         given = {"u32": number if steps > 1 else first}
         step = {**launch, "arguments": ["table", "results", given]}
@@ -128,6 +133,7 @@ def plan(test: Litmus) -> Plan:
         found.append(step)
     buffers = {
         "memory": {"type": "u32", "count": 64, "content": 0},
+        "ones": {"type": "u32", "count": 64, "content": 1},
         "table": {"pointers": "memory"},
         "results": {"type": "u32", "count": 4 * count, "content": 0},
     }

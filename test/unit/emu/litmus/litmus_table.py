@@ -85,7 +85,7 @@ def barriers() -> list[Litmus]:
 
 
 def kernels() -> list[Litmus]:
-    """Kernels of a stream (8.9.4, API synchronization; 9.7.13.13, griddepcontrol)."""
+    """Kernels and copies of a stream (8.9.4, API synchronization; 9.7.13.13, griddepcontrol)."""
     store, load = st("x", 1, ""), ld("a", "x", "")
     early = "griddepcontrol.launch_dependents;\n" + store
     waits = "griddepcontrol.wait;\n" + load
@@ -94,6 +94,9 @@ def kernels() -> list[Litmus]:
         clean("kernels of a stream", "8.9.4", "stream", (store, load), "1a", "1"),
         clean("a dependent waits", here, "dependent", (early, waits), "1a", "1"),
         wrong("a dependent does not wait", here, "dependent", (early, load)),
+        wrong("a copy of another rank, and a load", "8.9.4", "host", (load,)),
+        wrong("a copy of another rank, and a strong load", "8.9.4", "host", (ld("a", "x"),)),
+        wrong("a copy of another rank, and a strong store", "8.9.4", "host", (st("x", 1),)),
     ]
 
 
