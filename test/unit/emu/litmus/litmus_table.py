@@ -30,6 +30,12 @@ def races() -> list[Litmus]:
         ("cta and sys between blocks", "grid", cta, ld("a", "x")),
         ("sys and cta between blocks", "grid", strong, ld("a", "x", "relaxed.cta")),
         ("two stores of gpu between ranks", "ranks", gpu, gpu),
+        (
+            "a narrow load, then a wide one",
+            "ranks",
+            strong,
+            ld("a", "x", "relaxed.gpu") + ld("a", "x"),
+        ),
     ]
     found = [wrong(f"race: {name}", "8.7.1", place, (a, b)) for name, place, a, b in rows]
     section, observe = "8.7.1", "1a x"
