@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -269,9 +269,10 @@ class Block:
         """Threads arrive at barriers."""
         operands, kinds = self.run.records["operands"], self.run.records["values"]
         given, kind = operands[slots, :2], kinds[slots, 0]
+        first = cast(list[int], given[0].tolist())
         alike = len(slots) == 1 or bool((given == given[0]).all())
-        if alike and not kind.any():  # all do `bar.sync` at one barrier
-            number, count = given[0].tolist()
+        if alike and not np.count_nonzero(kind):  # all do `bar.sync` at one barrier
+            number, count = first
             barrier = self._barrier(number, count, slots)
             if barrier is not None:
                 barrier.total += len(slots)

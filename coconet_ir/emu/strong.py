@@ -27,6 +27,8 @@ class Release(NamedTuple):
     slot: int
     scope: int
     clock: Clock
+    epoch: int
+    """Up to which the clock knows what the slot did."""
 
 
 class Message(NamedTuple):
@@ -253,7 +255,7 @@ class Strong:
         """Learn what a message brings: now by an acquire operation, later by a fence."""
         clock = self.run.clocks[slot]
         for release in message.releases:
-            if not clock.knows(release.slot, int(release.clock.row[release.slot])):
+            if not clock.knows(release.slot, release.epoch):
                 pending = self._pending.setdefault(slot, {})
                 pending[id(location), id(release)] = (location, release)
         if order & Order.ACQUIRE:
@@ -315,9 +317,10 @@ class Strong:
     def _release(self, slot: int, scope: int) -> Release:
         """What a slot knows and did so far, to be told."""
         run = self.run
-        clock = run.clocks[slot].with_slot(slot, int(run.epochs[slot]))
+        epoch = int(run.epochs[slot])
+        clock = run.clocks[slot].with_slot(slot, epoch)
         run.next_epoch(slot)
-        return Release(slot, scope, clock)
+        return Release(slot, scope, clock, epoch)
 
     def atomic(
         self, location: Location, request: Request, type: str, new: int, other: int
@@ -353,7 +356,7 @@ class Strong:
                 for key in self._sequence_keys(slot, scope)[-1:]:
                     before = self._sequential.get(key)
                     clocks = [release.clock, *([before.clock] if before else [])]
-                    self._sequential[key] = Release(slot, scope, join(clocks))
+                    self._sequential[key] = Release(slot, scope, join(clocks), release.epoch)
         if self.run.trace is not None:
             self.run.trace.fence(me, order, release)
 
