@@ -16,6 +16,7 @@ from coconet_ir.emu.access import Access
 from coconet_ir.emu.blocks import WARP, Block
 from coconet_ir.emu.code.layout import Op, Order, Scope
 from coconet_ir.emu.findings import Where, who
+from coconet_ir.emu.updates import is_strong
 
 if TYPE_CHECKING:
     from coconet_ir.emu.clocks import Clock
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from coconet_ir.emu.trace import Event, Trace
 
 _SCOPES = {Scope.CTA: "cta", Scope.GPU: "gpu", Scope.SYS: "sys"}
-_STRONG = frozenset({"relaxed", "acquire", "release", "volatile", "mmio"})
 _SYNCHRONISES = (Op.LOAD, Op.STORE, Op.ATOMIC, Op.FENCE)
 _OWN, _BLOCK, _OLDER, _UNREAD = 0.5, 1.5, 4.0, 8.0
 """How much it says against an explanation that a block told itself, that no barrier is between the two accesses, that
@@ -96,7 +96,7 @@ class Explanation:
     def notes(self) -> tuple[str, ...]:
         """What is missing."""
         source, target = self.source, self.target
-        if self._is_before(source):
+        if self.run.comes_before(source, target.slot):
             return (
                 f"{self._named(target)} must find what was there when its kernel began: use an `ld` without .nc",
             )
@@ -245,10 +245,7 @@ class Explanation:
 
     def _is_strong(self, access: Access) -> bool:
         """Whether an access is strong by its instruction."""
-        if self.trace.block_of(access) is None:
-            return False
-        item = self.run.emulator.code.sites[access.site].instruction
-        return item.opcode in ("atom", "red") or not _STRONG.isdisjoint(item.modifiers)
+        return is_strong(self.run.emulator.code.sites[access.site].instruction)
 
     def _unlike(self) -> str:
         """That one access is strong and the other is not, or that they have different sizes."""

@@ -19,6 +19,7 @@ from coconet_ir.emu.run import Run
 from coconet_ir.emu.schedule import Schedule
 from coconet_ir.emu.space import Space
 from coconet_ir.emu.streams import Slots, place_launches
+from coconet_ir.emu.updates import updates
 from coconet_ir.runtime.steps import Launch, parts
 
 
@@ -41,6 +42,7 @@ class Emulator:
         launches = [step for rank in job.ranks for step in rank.steps if isinstance(step, Launch)]
         self.code: Code = compile_ptx(job.ptx, frozenset(step.kernel for step in launches))
         kernels = self.code.kernels
+        self._updates: dict[str, Mapping[int, frozenset[int]]] = {}
         self.slots: list[Slots] = []
         count = len(job.ranks)
         for rank in job.ranks:
@@ -103,9 +105,12 @@ class Emulator:
         """Whether an access is `red`."""
         return self.code.sites[site].instruction.opcode == "red"
 
-    def updates(self, site: int) -> bool:
-        """Whether a store's value is computed from a strong load."""
-        return False
+    def updates(self, site: int) -> frozenset[int]:
+        """The sites of the strong loads that the value of a strong store is computed from."""
+        kernel = self.code.sites[site].kernel
+        if kernel not in self._updates:
+            self._updates[kernel] = updates(self.code.kernels[kernel].function, self.code.sites)
+        return self._updates[kernel].get(site, frozenset())
 
     def run(self, seed: int, *, traced: bool = False) -> Outcome:
         """Run under the schedule of a seed; with a trace a race says what is missing."""

@@ -100,13 +100,16 @@ class Requests:
         return True
 
     def _lost(self, location: Location, slot: int, site: int) -> Access | None:
-        """Another thread's store that a store of what was computed from an older value overwrites."""
-        if self.run.emulator.updates(site):
-            seen = self.run.strong.newer(location, slot)
-            for message in location.since(seen + 1):
-                if message.access.slot != slot:
-                    return message.access
-        return None
+        """Another thread's store that a store of what was computed from an older value of the location overwrites."""
+        read, run = location.reads.get(slot), self.run
+        if (
+            read is None
+            or read.site not in run.emulator.updates(site)
+            or not run.grid_block(slot).did(slot, read.epoch)
+        ):
+            return None
+        newer = location.since(run.strong.newer(location, slot) + 1)
+        return next((one.access for one in newer if one.access.slot != slot), None)
 
     def _atomic(self, request: Request) -> bool:
         run, slot, site = self.run, request.slot, request.site

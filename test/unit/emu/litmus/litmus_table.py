@@ -11,6 +11,7 @@ from litmus_code import MIXED, RACE, SYNC, U, add, clean, every, fence, ld, st, 
 from litmus_form import Litmus, Place
 from litmus_messages import MESSAGES
 from litmus_order import ORDERS
+from litmus_updates import lost_updates
 
 
 def races() -> list[Litmus]:
@@ -136,4 +137,4 @@ def sizes() -> list[Litmus]:
     ]
 
 
-TESTS = (*MESSAGES, *ORDERS, *races(), *barriers(), *kernels(), *sizes())
+TESTS = (*MESSAGES, *ORDERS, *races(), *barriers(), *kernels(), *sizes(), *lost_updates())
