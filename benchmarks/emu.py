@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kernel_cases import CASES
+from kernel_cases import CASES, TOLERANCES, error
 
 from coconet_ir.api import Program
 from coconet_ir.emu.job import Job, Memory, Rank
-from coconet_ir.emu.machine import Emulator
+from coconet_ir.emu.machine import Emulator, Outcome
 from coconet_ir.emu.ptx.parse import parse_ptx
 from coconet_ir.emu.ptx.syntax import Function, Instruction
 from coconet_ir.runtime.steps import Launch, Place
@@ -41,17 +41,28 @@ COUNTER = 99
 """The number of the buffer that instructions are counted in."""
 
 
+ADAM = next(one for one in CASES if one.name == "adam_f32")
+
+
 def adam(elements: int) -> Job:
     """AdamW of random arrays."""
-    case = next(one for one in CASES if one.name == "adam_f32")
-    compiled: Any = Program.load(case.path).compile("sm_90a", cache=False)
-    arrays = case.draw({"n": elements}, 0)
-    bound = compiled.plan.bind({name: one.shape for name, one in arrays.items()}, case.scalars)
+    compiled: Any = Program.load(ADAM.path).compile("sm_90a", cache=False)
+    arrays = ADAM.draw({"n": elements}, 0)
+    bound = compiled.plan.bind({name: one.shape for name, one in arrays.items()}, ADAM.scalars)
     memory = {
         compiled.plan.arguments[name]: Memory(name, one.nbytes, one.tobytes())
         for name, one in arrays.items()
     }
     return Job(compiled.ptx, (Rank(memory, bound.steps),))
+
+
+def check(job: Job, outcome: Outcome, elements: int) -> None:
+    """That nothing was found, and that the results are those of the reference."""
+    assert outcome.findings == (), outcome.findings
+    numbers = {one.name: number for number, one in job.ranks[0].memory.items()}
+    for name, want in ADAM.reference(ADAM.draw({"n": elements}, 0), ADAM.scalars).items():
+        found = np.frombuffer(outcome.memory[0][numbers[name]], np.float32)
+        assert error(found, want) <= TOLERANCES["f32"], name
 
 
 def block_starts(function: Function) -> dict[int, int]:
@@ -105,14 +116,15 @@ def rate(elements: int, repeat: int) -> float:
     each, same = (instructions(adam(n * block), n * 128) for n in (1, 2))
     assert each == same, (each, same)
     start = time.process_time()
-    emulator = Emulator(adam(elements))
+    job = adam(elements)
+    emulator = Emulator(job)
     compiled = time.process_time() - start
     seconds: list[float] = []
     for seed in range(repeat):
         start = time.process_time()
         outcome = emulator.run(seed)
         seconds.append(time.process_time() - start)
-        assert outcome.findings == (), outcome.findings
+        check(job, outcome, elements)
     total = each * elements / THREAD_ELEMENTS
     found = total / min(seconds) / 1e6
     print(

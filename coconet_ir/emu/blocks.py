@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Ids = npt.NDArray[np.int64]
 WARP = 32
 FULL = (1 << WARP) - 1
+_OF_BLOCK = [SPECIALS.index(n) for n in ("%ctaid.x", "%ctaid.y", "%ctaid.z", "%smid")]
 BARRIERS = 16
 """Barriers of a block."""
 
@@ -57,6 +58,7 @@ class Grid:
         """Slots that wait for the launch before."""
         self.before = before
         self.parameters = self._pack()
+        self.specials = self._specials()
         if step.cooperative and self.unfinished > self.most:
             run.reports.add(
                 "invalid",
@@ -116,7 +118,9 @@ class Grid:
         records["variables"] = run.space.global_address(run.space.variables[self.rank])
         records["parameters"] = self.parameters.ctypes.data
         records["fuel"] = FUEL
-        records["specials"] = self._specials(block)
+        records["specials"] = self.specials
+        for name, value in zip(_OF_BLOCK, (*block.index, block.place), strict=True):
+            records["specials"][:, name] = value
         run.emulator.code.call("create")(
             self.kernel.address,
             run.handles.ctypes.data,
@@ -127,26 +131,25 @@ class Grid:
         )
         run.ready.append(slots)
 
-    def _specials(self, block: Block) -> npt.NDArray[np.uint32]:
+    def _specials(self) -> npt.NDArray[np.uint32]:
+        """The special registers of the threads of a block, but for those of the block."""
         threads = np.arange(self.threads)
         x, y, z = self.step.block
-        table = dict(
-            zip(
-                SPECIALS,
-                (
-                    *(threads % x, threads // x % y, threads // (x * y)),
-                    *(x, y, z),
-                    *block.index,
-                    *self.step.grid,
-                    *(threads % WARP, threads // WARP, -(-self.threads // WARP)),
-                    *(block.place, self.run.emulator.job.sms, self.number),
-                ),
-                strict=True,
-            )
-        )
+        table = {
+            "%tid.x": threads % x,
+            "%tid.y": threads // x % y,
+            "%tid.z": threads // (x * y),
+            **dict(zip(("%ntid.x", "%ntid.y", "%ntid.z"), (x, y, z), strict=True)),
+            **dict(zip(("%nctaid.x", "%nctaid.y", "%nctaid.z"), self.step.grid, strict=True)),
+            "%laneid": threads % WARP,
+            "%warpid": threads // WARP,
+            "%nwarpid": -(-self.threads // WARP),
+            "%nsmid": self.run.emulator.job.sms,
+            "%gridid": self.number,
+        }
         found = np.zeros((self.threads, len(SPECIALS)), np.uint32)
-        for column, name in enumerate(SPECIALS):
-            found[:, column] = table[name]
+        for name, column in table.items():
+            found[:, SPECIALS.index(name)] = column
         return found
 
     def block_ended(self, block: Block) -> None:
@@ -213,8 +216,8 @@ class Block:
     def __init__(self, grid: Grid, number: int, first: int, count: int, place: int):
         self.grid, self.run = grid, grid.run
         self.number, self.first, self.count, self.place = number, first, count, place
-        self.rank = grid.rank
         self.index = _triple(number, grid.step.grid)
+        self.rank = self.index[2] if grid.step.virtual else grid.rank
         self.slots: Ids = np.arange(first, first + count)
         self.epochs: Any = None
         """Of its threads, at its start."""
@@ -266,9 +269,10 @@ class Block:
         """Threads arrive at barriers."""
         operands, kinds = self.run.records["operands"], self.run.records["values"]
         given, kind = operands[slots, :2], kinds[slots, 0]
+        first = cast(list[int], given[0].tolist())
         alike = len(slots) == 1 or bool((given == given[0]).all())
-        if alike and not kind.any():  # all do `bar.sync` at one barrier
-            number, count = given[0].tolist()
+        if alike and not np.count_nonzero(kind):  # all do `bar.sync` at one barrier
+            number, count = first
             barrier = self._barrier(number, count, slots)
             if barrier is not None:
                 barrier.total += len(slots)

@@ -86,6 +86,11 @@ class Emulator:
             raise Refused(
                 f"{launch.kernel} is a kernel of clusters of several blocks", kernel.function.line
             )
+        if launch.virtual and launch.grid[2] != len(self.job.ranks):
+            raise Refused(
+                f"{launch.kernel} is launched for {launch.grid[2]} of {len(self.job.ranks)} ranks",
+                0,
+            )
         parameters = kernel.function.parameters
         if len(parameters) != len(launch.arguments):
             raise Refused(

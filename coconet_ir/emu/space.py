@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coconet_ir.emu.code.compile import GAP, Code
-from coconet_ir.emu.code.layout import GLOBAL, SITE_BITS, THREAD_SHIFT, WORDS, State
+from coconet_ir.emu.code.layout import GLOBAL, SITE_BITS, STATE, THREAD_SHIFT, WORDS, State
 from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.job import Job, Memory
 from coconet_ir.emu.ptx.syntax import Float, Integer, Symbol, Variable, width
@@ -18,6 +18,9 @@ from coconet_ir.runtime.steps import Place
 
 ALIGNMENT = 256
 """Bytes that a buffer is aligned to."""
+
+POISON = 0xA5
+"""What bytes hold that nobody has written: an output that is left out is no number that a test expects."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,9 @@ class Space:
             -1, WORDS
         )
         self._offsets = [region.offset for region in self.regions]
-        self._first_bytes = np.zeros(total, np.uint8)
+        self._first_bytes = np.full(total, POISON, np.uint8)
         self._first_shadow = np.zeros_like(self.shadow)
-        self._first_shadow[:, 3] = State.UNALLOCATED
+        self._first_shadow[:, STATE] = State.UNALLOCATED
         self._fill()
 
     def reset(self) -> None:
@@ -91,7 +94,7 @@ class Space:
     def _place(self, rank: int, region: Region, content: bytes | None) -> None:
         first = region.offset // self.granule
         end = (region.offset + region.bytes) // self.granule
-        self._first_shadow[first:end, 3] = State.UNWRITTEN if content is None else 0
+        self._first_shadow[first:end, STATE] = State.UNWRITTEN if content is None else 0
         if content is not None:
             self._first_shadow[first:end, 0] = rank << THREAD_SHIFT | 1 << SITE_BITS
             data = np.frombuffer(content, np.uint8)
@@ -137,8 +140,8 @@ class Space:
         first = start // self.granule
         cells = self.shadow[first : first + self.shared_stride // self.granule]
         cells[:] = 0
-        cells[:, 3] = State.UNALLOCATED
-        cells[: -(-bytes // self.granule), 3] = State.UNWRITTEN
+        cells[:, STATE] = State.UNALLOCATED
+        cells[: -(-bytes // self.granule), STATE] = State.UNWRITTEN
         return start
 
     def name(self, offset: int) -> tuple[str, int]:

@@ -27,6 +27,8 @@ class Release(NamedTuple):
     slot: int
     scope: int
     clock: Clock
+    epoch: int
+    """Up to which the clock knows what the slot did."""
 
 
 class Message(NamedTuple):
@@ -51,8 +53,8 @@ class Location:
     weak_writers: list[Access]
     """Who wrote before there was a history; the first message is what they left."""
     weak_readers: list[Access]
-    reads: dict[int, Access] = field(default_factory=dict[int, Access])
-    """The last strong read of each slot."""
+    reads: dict[tuple[int, int], Access] = field(default_factory=dict[tuple[int, int], Access])
+    """The last strong read of each slot and scope: a narrow one races where a wide one does not."""
     released: dict[int, Release] = field(default_factory=dict[int, Release])
     """The last release operation of each slot: later writes of the slot go on with it."""
     checked: dict[int, int] = field(default_factory=dict[int, int])
@@ -183,7 +185,7 @@ class Strong:
         return True
 
     def retire(self, location: Location) -> None:
-        """Take the history of a location away: memory holds its last value."""
+        """Take the history of a location away: memory holds its last value, and who has read it is known."""
         run = self.run
         granules = range(
             location.offset // run.granule,
@@ -195,6 +197,7 @@ class Strong:
             if self.locations.get(number) is location:
                 del self.locations[number]
                 run.weak.set_state(number, 0, last)
+                run.weak.add_readers(number, [*location.weak_readers, *location.reads.values()])
 
     def weak_access(self, me: Access, offset: int, write: bool) -> bool:
         """Check a weak access to a granule that has a location; whether it may go on."""
@@ -233,7 +236,7 @@ class Strong:
                 run.reports.race("data race", me, message.access, location.offset)
                 return None
         message = location.messages[index - location.first]
-        location.reads[slot] = me
+        location.reads[slot, scope] = me
         if index != oldest:
             run.set_clock(slot, run.clocks[slot].with_seen(location.number, index))
         if not run.emulator.is_reduction(site):  # which reads, but is no part of an acquire pattern
@@ -252,7 +255,7 @@ class Strong:
         """Learn what a message brings: now by an acquire operation, later by a fence."""
         clock = self.run.clocks[slot]
         for release in message.releases:
-            if not clock.knows(release.slot, int(release.clock.row[release.slot])):
+            if not clock.knows(release.slot, release.epoch):
                 pending = self._pending.setdefault(slot, {})
                 pending[id(location), id(release)] = (location, release)
         if order & Order.ACQUIRE:
@@ -314,9 +317,10 @@ class Strong:
     def _release(self, slot: int, scope: int) -> Release:
         """What a slot knows and did so far, to be told."""
         run = self.run
-        clock = run.clocks[slot].with_slot(slot, int(run.epochs[slot]))
+        epoch = int(run.epochs[slot])
+        clock = run.clocks[slot].with_slot(slot, epoch)
         run.next_epoch(slot)
-        return Release(slot, scope, clock)
+        return Release(slot, scope, clock, epoch)
 
     def atomic(
         self, location: Location, request: Request, type: str, new: int, other: int
@@ -352,7 +356,7 @@ class Strong:
                 for key in self._sequence_keys(slot, scope)[-1:]:
                     before = self._sequential.get(key)
                     clocks = [release.clock, *([before.clock] if before else [])]
-                    self._sequential[key] = Release(slot, scope, join(clocks))
+                    self._sequential[key] = Release(slot, scope, join(clocks), release.epoch)
         if self.run.trace is not None:
             self.run.trace.fence(me, order, release)
 

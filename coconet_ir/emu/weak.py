@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from coconet_ir.emu.access import Access, unpack
 from coconet_ir.emu.blocks import WARP
-from coconet_ir.emu.code.layout import RECORD, State
+from coconet_ir.emu.code.layout import RECORD, STATE, State
 
 if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
@@ -94,15 +95,15 @@ class Weak:
 
     def state(self, granule: int) -> int:
         """The flags of a granule, 0 for ordinary memory."""
-        return int(self._shadow[granule, 3]) & _FLAGS
+        return int(self._shadow[granule, STATE]) & _FLAGS
 
     def set_state(self, granule: int, state: int, writer: Access | None = None) -> None:
         """Set the flags of a granule, and who wrote it last."""
         cell = self._shadow[granule]
-        cell[3] = state
+        cell[STATE] = state
         if writer is not None:
             cell[0] = writer.word
-            cell[1] = cell[2] = 0
+            cell[1:STATE] = 0
 
     def writer(self, granule: int) -> Access:
         """Who wrote ordinary memory last."""
@@ -114,6 +115,16 @@ class Weak:
         if state > _FLAGS:
             words += (ctypes.c_uint64 * self.run.emulator.threads).from_address(state)
         return [unpack(word) for word in words if word]
+
+    def add_readers(self, granule: int, readers: Sequence[Access]) -> None:
+        """Say who has read ordinary memory that was written by `set_state`."""
+        if not readers:
+            return
+        address = self.new_readers()
+        row = (ctypes.c_uint64 * self.run.emulator.threads).from_address(address)
+        for access in readers:
+            row[access.slot] = max(row[access.slot], access.word)  # the later one of a slot
+        self._shadow[granule, STATE] = address
 
     def read(self, offset: int, bytes: int) -> int:
         """A value in memory."""

@@ -2,7 +2,7 @@
 
 A device thread has a slot, and a record of `RECORD` bytes in an array of all slots. Memory of all ranks is one array of
 bytes, the *space*: global buffers, then the shared memory of resident blocks, then the local memory of slots. An
-*offset* is a place in the space. The shadow has four words for each granule of global and shared memory.
+*offset* is a place in the space. The shadow has `WORDS` words for each granule of global and shared memory.
 """
 
 from __future__ import annotations
@@ -89,8 +89,14 @@ class State:
     STRONG: Final = 4
 
 
-WORDS = 4
-"""Words of a granule's shadow: the last writer, two readers, and the state."""
+READERS = 4
+"""Readers of a granule that its shadow holds: as many as ranks that read one element, in the usual kernel."""
+
+STATE = READERS + 1
+"""Which word of a granule's shadow its state is, behind the last writer and the readers."""
+
+WORDS = STATE + 1
+"""Words of a granule's shadow."""
 
 
 class Op:

@@ -1,13 +1,59 @@
 """LLVM IR that every kernel's code is linked with: the checks of weak accesses, and what creates and resumes threads.
 
 A check of happens-before (FastTrack): an access is a word of thread, epoch and site; it came before the present one if
-the thread knows of that epoch. A granule has its last writer and two readers; more readers that do not know of each
+the thread knows of that epoch. A granule has its last writer and some readers; more readers that do not know of each
 other get a row with a word for each thread. What is out of the ordinary is left to the scheduler (`@on_access`).
 """
 
 from __future__ import annotations
 
-from coconet_ir.emu.code.layout import EPOCH_BITS, SITE_BITS, THREAD_SHIFT, State, place
+from coconet_ir.emu.code.layout import (
+    EPOCH_BITS,
+    READERS,
+    SITE_BITS,
+    STATE,
+    THREAD_SHIFT,
+    WORDS,
+    State,
+    place,
+)
+
+
+def _tries() -> str:
+    """Take the place of a reader that came before, of all but the first."""
+    lines: list[str] = []
+    for n in range(1, READERS):
+        after = f"try{n + 1}" if n + 1 < READERS else "grow"
+        lines.append(f"""try{n}:
+  %reader{n}.p = getelementptr i64, ptr %cell, i64 {n + 1}
+  %reader{n} = load i64, ptr %reader{n}.p
+  %free{n} = call i1 @ordered(i64 %reader{n}, i64 %self, ptr %row)
+  br i1 %free{n}, label %take{n}, label %{after}
+take{n}:
+  store i64 %entry.new, ptr %reader{n}.p
+  ret i1 true""")
+    return "\n".join(lines)
+
+
+def _all_readers() -> str:
+    """`%known.all`: whether the writer (`%o0`) and all readers came before."""
+    lines = ["  %known0 = and i1 %o0, true"]
+    for n in range(1, READERS + 1):
+        name = "%known.all" if n == READERS else f"%known{n}"
+        lines.append(f"""  %reader{n}.p = getelementptr i64, ptr %cell, i64 {n}
+  %reader{n} = load i64, ptr %reader{n}.p
+  %o{n} = call i1 @ordered(i64 %reader{n}, i64 %self, ptr %row)
+  {name} = and i1 %known{n - 1}, %o{n}""")
+    return "\n".join(lines)
+
+
+def _forget_readers() -> str:
+    lines: list[str] = []
+    for n in range(1, READERS + 1):
+        lines.append(f"""  %old{n}.p = getelementptr i64, ptr %cell, i64 {n}
+  store i64 0, ptr %old{n}.p""")
+    return "\n".join(lines)
+
 
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Bytes of accesses that are checked at once."""
@@ -58,11 +104,9 @@ entry:
   %row = load ptr, ptr %row.p
   %shadow.p = getelementptr i8, ptr %me, i64 {place("shadow")}
   %shadow = load ptr, ptr %shadow.p
-  %cell = getelementptr [4 x i64], ptr %shadow, i64 %granule
-  %second.p = getelementptr i64, ptr %cell, i64 2
-  %state.p = getelementptr i64, ptr %cell, i64 3
+  %cell = getelementptr [{WORDS} x i64], ptr %shadow, i64 %granule
+  %state.p = getelementptr i64, ptr %cell, i64 {STATE}
   %writer = load i64, ptr %cell
-  %second = load i64, ptr %second.p
   %state = load i64, ptr %state.p
   %flags = and i64 %state, 7
   %plain = icmp eq i64 %flags, 0
@@ -72,13 +116,8 @@ entry:
 readers:
   %entry.new = or i64 %self, %site
   %has = icmp ne i64 %state, 0
-  br i1 %has, label %many, label %two
-two:
-  %free = call i1 @ordered(i64 %second, i64 %self, ptr %row)
-  br i1 %free, label %take, label %grow
-take:
-  store i64 %entry.new, ptr %second.p
-  ret i1 true
+  br i1 %has, label %many, label %try1
+{_tries()}
 grow:
   %function = load ptr, ptr @new_readers
   %made = call i64 %function()
@@ -103,25 +142,18 @@ entry:
   %row = load ptr, ptr %row.p
   %shadow.p = getelementptr i8, ptr %me, i64 {place("shadow")}
   %shadow = load ptr, ptr %shadow.p
-  %cell = getelementptr [4 x i64], ptr %shadow, i64 %granule
-  %first.p = getelementptr i64, ptr %cell, i64 1
-  %second.p = getelementptr i64, ptr %cell, i64 2
-  %state.p = getelementptr i64, ptr %cell, i64 3
+  %cell = getelementptr [{WORDS} x i64], ptr %shadow, i64 %granule
+  %state.p = getelementptr i64, ptr %cell, i64 {STATE}
   %writer = load i64, ptr %cell
-  %first = load i64, ptr %first.p
-  %second = load i64, ptr %second.p
   %state = load i64, ptr %state.p
   %fresh = icmp eq i64 %state, {State.UNWRITTEN}
   br i1 %fresh, label %write, label %look
 look:
   %flags = and i64 %state, 7
   %plain = icmp eq i64 %flags, 0
-  %a = call i1 @ordered(i64 %writer, i64 %self, ptr %row)
-  %b = call i1 @ordered(i64 %first, i64 %self, ptr %row)
-  %c = call i1 @ordered(i64 %second, i64 %self, ptr %row)
-  %ab = and i1 %a, %b
-  %abc = and i1 %ab, %c
-  %good = and i1 %abc, %plain
+  %o0 = call i1 @ordered(i64 %writer, i64 %self, ptr %row)
+{_all_readers()}
+  %good = and i1 %known.all, %plain
   br i1 %good, label %rows, label %bad
 rows:
   %none = icmp eq i64 %state, 0
@@ -142,8 +174,7 @@ more:
   br i1 %end, label %write, label %next
 write:
   store i64 0, ptr %state.p
-  store i64 0, ptr %first.p
-  store i64 0, ptr %second.p
+{_forget_readers()}
   %entry.new = or i64 %self, %site
   store i64 %entry.new, ptr %cell
   ret i1 true
@@ -236,22 +267,21 @@ def _granule_checks() -> str:
   %row = load ptr, ptr %row.p
   %shadow.p = getelementptr i8, ptr %me, i64 {place("shadow")}
   %shadow = load ptr, ptr %shadow.p
-  %cell = getelementptr [4 x i64], ptr %shadow, i64 %granule
-  %first.p = getelementptr i64, ptr %cell, i64 1
-  %second.p = getelementptr i64, ptr %cell, i64 2
-  %state.p = getelementptr i64, ptr %cell, i64 3
+  %cell = getelementptr [{WORDS} x i64], ptr %shadow, i64 %granule
+  %state.p = getelementptr i64, ptr %cell, i64 {STATE}
   %writer = load i64, ptr %cell
-  %first = load i64, ptr %first.p
   %state = load i64, ptr %state.p
   %plain = icmp eq i64 %state, 0
-  %a = call i1 @ordered(i64 %writer, i64 %self, ptr %row)
-  %b = call i1 @ordered(i64 %first, i64 %self, ptr %row)
-  %ab = and i1 %a, %b"""
+  %o0 = call i1 @ordered(i64 %writer, i64 %self, ptr %row)"""
     signature = "ptr %me, i64 %address, i64 %offset, i64 %granule, i64 %bytes, i64 %site"
     passed = "ptr %me, i64 %address, i64 %offset, i64 %granule, i64 %bytes, i64 %site"
     return f"""
 define internal i1 @granule_load({signature}) alwaysinline {{{head}
-  %good = and i1 %ab, %plain
+  %first.p = getelementptr i64, ptr %cell, i64 1
+  %first = load i64, ptr %first.p
+  %o1 = call i1 @ordered(i64 %first, i64 %self, ptr %row)
+  %both = and i1 %o0, %o1
+  %good = and i1 %both, %plain
   br i1 %good, label %fast, label %slow
 fast:
   %new = or i64 %self, %site
@@ -265,7 +295,7 @@ slow:
 define internal i1 @granule_constant({signature}) alwaysinline {{
   %shadow.p = getelementptr i8, ptr %me, i64 {place("shadow")}
   %shadow = load ptr, ptr %shadow.p
-  %cell = getelementptr [4 x i64], ptr %shadow, i64 %granule
+  %cell = getelementptr [{WORDS} x i64], ptr %shadow, i64 %granule
   %writer = load i64, ptr %cell
   %start.p = getelementptr i8, ptr %me, i64 {place("start")}
   %start = load ptr, ptr %start.p
@@ -280,10 +310,8 @@ bad:
 }}
 
 define internal i1 @granule_store({signature}) alwaysinline {{{head}
-  %second = load i64, ptr %second.p
-  %c = call i1 @ordered(i64 %second, i64 %self, ptr %row)
-  %abc = and i1 %ab, %c
-  %good = and i1 %abc, %plain
+{_all_readers()}
+  %good = and i1 %known.all, %plain
   br i1 %good, label %fast, label %slow
 fast:
   %new = or i64 %self, %site

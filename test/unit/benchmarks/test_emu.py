@@ -111,3 +111,17 @@ def test_kernels_of_ours_are_run(benchmark: Any, name: str) -> None:
     want = np.asarray(case.reference(arrays, case.scalars)["out"]).reshape(-1)
     found = output.of(left).astype(np.float64)
     np.testing.assert_allclose(found, want, rtol=2**-7, atol=1e-3)
+
+
+def test_foreign_kernels_are_run(benchmark: Any) -> None:
+    """At least ten, with nothing found, by the emulator; f32 is compared a function at a time."""
+    _, emu_gpu = benchmark
+    random = np.random.default_rng(0)
+    kernels = [*emu_gpu.by_nvcc(194, random), *emu_gpu.by_triton(194, random)]
+    assert len(kernels) >= 10
+    outputs = {output.name: output for kernel in kernels for output in kernel.outputs}
+    assert outputs["singles:fma"].exact
+    assert not outputs["singles:exp"].exact
+    for kernel in kernels:
+        left = emu_gpu.on_cpu(kernel)
+        assert all(output.of(left).size for output in kernel.outputs)

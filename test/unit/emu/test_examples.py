@@ -6,15 +6,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from coconet_ir.emu.job import Job
 from coconet_ir.emu.machine import Emulator
 from coconet_ir.emu.program import bind_job, expected
 from coconet_ir.program import Program
 from coconet_ir.runtime.compile import Compiled
+from coconet_ir.runtime.steps import Collective, Launch, Step
 from coconet_ir.sim.compare import compare, rounding
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -99,6 +102,63 @@ def test_examples(name: str) -> None:
     for ranks, mesh in enumerate(meshes(compiled)):
         for shapes in SHAPES[name]:
             check(program, compiled, mesh, shapes, seed=ranks, exact=name not in REDUCING)
+
+
+def with_steps(job: Job, steps: Sequence[tuple[Step, ...]]) -> Job:
+    """A job whose ranks do other steps."""
+    ranks = zip(job.ranks, steps, strict=True)
+    return replace(job, ranks=tuple(replace(rank, steps=one) for rank, one in ranks))
+
+
+@pytest.mark.parametrize("name", ["lamb", "clip"])
+def test_launches_that_do_not_wait(name: str) -> None:
+    """A race, on that rank, unless a collective lies between them, for which all launches wait."""
+    program, compiled = example(name)
+    inputs = program.generate({"dp": 2}, {}, SHAPES[name][0], 0)
+    job = bind_job(compiled, {"dp": 2}, inputs).job
+    steps, seen = job.ranks[1].steps, set[bool]()
+    for number, step in enumerate(steps):
+        if not isinstance(step, Launch):
+            continue
+        for edge in step.after:
+            loose = replace(step, after=tuple(one for one in step.after if one != edge))
+            other = (*steps[:number], loose, *steps[number + 1 :])
+            ordered = any(isinstance(one, Collective) for one in steps[edge:number])
+            found = Emulator(with_steps(job, [job.ranks[0].steps, other])).run(number).findings
+            assert [one.kind for one in found] == ([] if ordered else ["data race"])
+            assert all(place.rank == 1 for one in found for place in one.places)
+            seen.add(ordered)
+    assert seen == {True, False}
+
+
+def test_outputs_that_nobody_writes() -> None:
+    """They are no numbers that anybody expects, such as 0."""
+    program, compiled = example("moe")
+    inputs = program.generate({"ep": 3}, {}, SHAPES["moe"][1], 0)
+    bound = bind_job(compiled, {"ep": 3}, inputs)
+    ran = Emulator(with_steps(bound.job, [()] * 3)).run(0)
+    (output,) = bound.outcome(ran.memory).outputs.values()
+    assert set(output.array.tobytes()) == {0xA5}
+
+
+def test_calls_that_are_left_out() -> None:
+    """Reads what nobody has written, or, where a place of the arena is used again, what was there before."""
+    program, compiled = example("moe")
+    inputs = program.generate({"ep": 2}, {}, SHAPES["moe"][1], 0)
+    bound = bind_job(compiled, {"ep": 2}, inputs)
+    wanted = expected(program.function(), {"ep": 2}, inputs)
+    several = [rank.steps for rank in bound.job.ranks]
+    kinds = set[str]()
+    for number, one in enumerate(several[0]):
+        if isinstance(one, Launch):
+            continue
+        left = [(*steps[:number], *steps[number + 1 :]) for steps in several]
+        ran = Emulator(with_steps(bound.job, left)).run(number)
+        kinds |= {finding.kind for finding in ran.findings}
+        if not ran.findings:
+            (row,) = compare(wanted, bound.outcome(ran.memory))
+            assert not row.within(0.1)
+    assert kinds == {"uninitialised read"}
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -38,6 +38,8 @@ from coconet_ir.schedule.selection import argument_names
 from coconet_ir.sim.binding import Input, bind_mesh, the_function
 from coconet_ir.sim.compare import compare, rounding
 from coconet_ir.sim.executor import Outcome
+from coconet_ir.sim.inputs import load
+from coconet_ir.tools.run import main
 
 Array = npt.NDArray[Any]
 Held = list[dict[int, Array]]
@@ -362,3 +364,34 @@ def test_a_finding_without_places(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_kernels_that_are_not_emulated(monkeypatch: pytest.MonkeyPatch) -> None:
     said = run_that_gives(monkeypatch, Refused("`foo.b32` is unknown", 7))
     assert "'func.func' op has kernels that are not emulated: line 7: `foo.b32` is unknown" in said
+
+
+def test_the_tool_runs_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The table of the simulator, and what both gave beside each other."""
+    command = [SGD, "--mesh", "dp=3", "--shape", "w=13"]
+    paths = [str(tmp_path / name) for name in ("emu.npz", "sim.npz")]
+    assert main([*command, "--backend", "emu", "--against", "sim", "--outputs", paths[0]]) == 0
+    found = capsys.readouterr().out
+    assert main([*command, "--outputs", paths[1]]) == 0
+    assert found.startswith(capsys.readouterr().out)
+    assert "compared with simulated ranks" in found
+    assert found.count("same") == 2
+    emu, sim = (load(path) for path in paths)
+    assert {name: array.tobytes() for name, array in emu.items()} == {
+        name: array.tobytes() for name, array in sim.items()
+    }
+
+
+def test_a_program_without_kernels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Calls of the library alone, and scalars of the host."""
+    path = tmp_path / "calls.mlir"
+    path.write_text("""layout.mesh @mesh(dp = 2)
+!x = tensor<3xf16, #layout.dist<dp = local>>
+func.func @f(%x: !x, %n: i32) -> (!x, i32) {
+  %s = coll.permute %x over [dp] shift 1 : !x -> !x
+  func.return %s, %n : !x, i32
+}""")
+    command = [str(path), "--set", "n=-3", "--backend", "emu", "--against", "sim"]
+    for ranks in (1, 3):
+        assert main([*command, "--mesh", f"dp={ranks}"]) == 0
+        assert capsys.readouterr().out.count("same") == 2

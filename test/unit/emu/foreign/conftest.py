@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job, Memory, Rank
 from coconet_ir.emu.machine import Emulator
 from coconet_ir.runtime.steps import Copy, Launch, Place, Step
@@ -83,13 +85,7 @@ class Machine:
 
     def schedules(self, *ranks: Sequence[Call | Write], seeds: int) -> Iterator[list[Array]]:
         """The same, one schedule after the other: all arrays, as each leaves them."""
-        buffers = Buffers(len(ranks))
-        steps = [
-            tuple(self._step(buffers, rank, number, step) for number, step in enumerate(steps))
-            for rank, steps in enumerate(ranks)
-        ]
-        memory = [buffers.memory(rank, self._unwritten) for rank in range(len(ranks))]
-        emulator = Emulator(Job(self.ptx, tuple(map(Rank, memory, steps))))
+        buffers, emulator = self._prepare(ranks)
         for seed in range(seeds):
             outcome = emulator.run(seed)
             assert outcome.findings == ()
@@ -99,6 +95,25 @@ class Machine:
                 array[...] = left.reshape(array.shape)
                 found.append(array)
             yield found
+
+    def first_finding(self, *ranks: Sequence[Call | Write], seeds: int = 40) -> Finding:
+        """What is wrong with the first schedule that shows anything."""
+        _, emulator = self._prepare(ranks)
+        return next(one for seed in range(seeds) for one in emulator.run(seed).findings)
+
+    def edit(self, pattern: str, text: str, which: int) -> None:
+        """Put a text in place of one of those that a pattern matches."""
+        place = [*re.finditer(pattern, self.ptx)][which]
+        self.ptx = self.ptx[: place.start()] + text + self.ptx[place.end() :]
+
+    def _prepare(self, ranks: Sequence[Sequence[Call | Write]]) -> tuple[Buffers, Emulator]:
+        buffers = Buffers(len(ranks))
+        steps = [
+            tuple(self._step(buffers, rank, number, step) for number, step in enumerate(steps))
+            for rank, steps in enumerate(ranks)
+        ]
+        memory = [buffers.memory(rank, self._unwritten) for rank in range(len(ranks))]
+        return buffers, Emulator(Job(self.ptx, tuple(map(Rank, memory, steps))))
 
     def _step(self, buffers: Buffers, rank: int, number: int, step: Call | Write) -> Step:
         if isinstance(step, Write):

@@ -37,7 +37,7 @@ def portable(ptx: str) -> str:
 
 def by_nvcc(source: Path) -> str:
     """The PTX of a CUDA file."""
-    command = ["nvcc", "-ptx", "-arch=sm_90", "-lineinfo", source.name, "-o", "-"]
+    command = ["nvcc", "-ptx", "-arch=sm_90", "-lineinfo", "-std=c++17", source.name, "-o", "-"]
     return subprocess.run(
         command, cwd=source.parent, check=True, capture_output=True, text=True
     ).stdout

@@ -7,7 +7,7 @@ location as they are executed, shows fewer. A race ends a schedule, so results a
 
 from __future__ import annotations
 
-from litmus_code import MIXED, RACE, SYNC, U, add, clean, every, fence, ld, st, wrong
+from litmus_code import MIXED, RACE, SYNC, U, add, clean, every, fence, ld, st, then, wrong
 from litmus_form import Litmus, Place
 from litmus_messages import MESSAGES
 from litmus_order import ORDERS
@@ -31,6 +31,12 @@ def races() -> list[Litmus]:
         ("cta and sys between blocks", "grid", cta, ld("a", "x")),
         ("sys and cta between blocks", "grid", strong, ld("a", "x", "relaxed.cta")),
         ("two stores of gpu between ranks", "ranks", gpu, gpu),
+        (
+            "a narrow load, then a wide one",
+            "ranks",
+            strong,
+            ld("a", "x", "relaxed.gpu") + ld("a", "x"),
+        ),
     ]
     found = [wrong(f"race: {name}", "8.7.1", place, (a, b)) for name, place, a, b in rows]
     section, observe = "8.7.1", "1a x"
@@ -86,7 +92,7 @@ def barriers() -> list[Litmus]:
 
 
 def kernels() -> list[Litmus]:
-    """Kernels of a stream (8.9.4, API synchronization; 9.7.13.13, griddepcontrol)."""
+    """Kernels and copies of a stream (8.9.4, API synchronization; 9.7.13.13, griddepcontrol)."""
     store, load = st("x", 1, ""), ld("a", "x", "")
     early = "griddepcontrol.launch_dependents;\n" + store
     waits = "griddepcontrol.wait;\n" + load
@@ -95,6 +101,9 @@ def kernels() -> list[Litmus]:
         clean("kernels of a stream", "8.9.4", "stream", (store, load), "1a", "1"),
         clean("a dependent waits", here, "dependent", (early, waits), "1a", "1"),
         wrong("a dependent does not wait", here, "dependent", (early, load)),
+        wrong("a copy of another rank, and a load", "8.9.4", "host", (load,)),
+        wrong("a copy of another rank, and a strong load", "8.9.4", "host", (ld("a", "x"),)),
+        wrong("a copy of another rank, and a strong store", "8.9.4", "host", (st("x", 1),)),
     ]
 
 
@@ -108,11 +117,17 @@ def sizes() -> list[Litmus]:
     byte = "st.relaxed.sys.global.u8 [x+1], %d;\n"
     given = st("x", 0x10001, "") + fence() + st("y", 1)
     half = ld("c", "y") + fence() + "setp.eq.u32 %p, %c, 1;\n@%p ld.global.u16 %a, [x+2];\n"
+    byte_too, whole = byte.replace("x+1", "x+2"), ld("a", "x")
+    first = wide + st("y", 1, "release.sys")
+    second = ld("c", "y", "acquire.sys") + then("c", 1, ld("a", "x"))
+    halved, either = (first, second, st("x+4", 1, "")), ("mixed-size race", "data race")
     vector, ranks = "8.2.4", "ranks"
     return [
         wrong("mixed sizes: u32 and u64", "8.7.2", ranks, (st("x+4", 1), wide), MIXED),
         wrong("mixed sizes: u8 and u32", "8.7.2", ranks, (byte, ld("a", "x")), MIXED),
         wrong("mixed sizes: a vector and u64", "8.2.4, 8.7.2", ranks, (pair, wide), MIXED),
+        wrong("mixed sizes: two bytes and u32", "8.7.2", ranks, (byte, byte_too, whole), MIXED),
+        wrong("mixed sizes: both halves read, then one", "8.7.2", ranks, halved, either),
         clean("mixed sizes in order", "8.7.2", ranks, (given, half), "1c 1a", f"0{U} 11"),
         clean("one scalar of 64 bits", "8.10.3", ranks, (stored, wide), "1a 1b", "00 11"),
         clean("a vector is two scalars", vector, ranks, (pair, halves), "1a 1b", every(2), "01 10"),

@@ -17,7 +17,7 @@ from coconet_ir.emu.machine import Emulator
         (400, 2, 2, 4, (5, 9, 3), 0xFFFFFFFD),
         (300, 3, 2, 4, (7, 0, 5, 9), 0),
         (280, 4, 1, 5, (5, 1, 6), 0xFFFFFFFD),
-        (20, 4, 1, 64, (70, 33, 65), 0),
+        (20, 4, 2, 64, (140, 33, 65), 0),
     ],
     ids=["two ranks", "three ranks", "four ranks", "two warps"],
 )

@@ -9,9 +9,9 @@ struct Peer {
     unsigned *flags;
 };
 
-/// All ranks' blocks of this number wait for each other: what they wrote before it, all read after it.
+/// All ranks' blocks of this number wait for each other. Between two barriers: all that was written before the first is
+/// read after the second.
 __device__ void meet(const Peer *peers, int rank, int ranks, unsigned epoch) {
-    __syncthreads();
     if (threadIdx.x < ranks) {
         unsigned *const theirs = peers[threadIdx.x].flags + blockIdx.x * ranks + rank;
         unsigned *const mine = peers[rank].flags + blockIdx.x * ranks + threadIdx.x;
@@ -20,7 +20,6 @@ __device__ void meet(const Peer *peers, int rank, int ranks, unsigned epoch) {
         do asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(mine) : "memory");
         while ((int)(seen - epoch) < 0);
     }
-    __syncthreads();
 }
 
 __device__ float4 operator+(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w}; }
@@ -29,11 +28,13 @@ __device__ float4 operator+(float4 a, float4 b) { return {a.x + b.x, a.y + b.y, 
 extern "C" __global__ void one_shot(const Peer *peers, int rank, int ranks, int n, float4 *out, unsigned *epochs) {
     const unsigned epoch = epochs[blockIdx.x];
     meet(peers, rank, ranks, epoch + 1);
+    __syncthreads();
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         float4 sum = peers[0].in[i];
         for (int peer = 1; peer < ranks; peer++) sum = sum + peers[peer].in[i];
         out[i] = sum;
     }
+    __syncthreads();
     meet(peers, rank, ranks, epoch + 2);
     if (threadIdx.x == 0) epochs[blockIdx.x] = epoch + 2;
 }
@@ -43,12 +44,15 @@ extern "C" __global__ void two_shot(const Peer *peers, int rank, int ranks, int 
     const unsigned epoch = epochs[blockIdx.x];
     const int first = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;
     meet(peers, rank, ranks, epoch + 1);
+    __syncthreads();
     for (int i = first * ranks + rank; i < n; i += step * ranks) {
         float4 sum = peers[0].in[i];
         for (int peer = 1; peer < ranks; peer++) sum = sum + peers[peer].in[i];
         peers[rank].shares[i / ranks] = sum;
     }
+    __syncthreads();
     meet(peers, rank, ranks, epoch + 2);
+    __syncthreads();
     for (int i = first; i * ranks < n; i += step)
         for (int peer = 0; peer < ranks; peer++)
             if (i * ranks + peer < n) out[i * ranks + peer] = peers[peer].shares[i];
