@@ -82,6 +82,10 @@ class Emulator:
                 f"{launch.kernel} is launched with {threads} threads a block, but declares {most}",
                 0,
             )
+        if prod(bounds.get("reqnctapercluster", (1,))) > 1:
+            raise Refused(
+                f"{launch.kernel} is a kernel of clusters of several blocks", kernel.function.line
+            )
         if launch.virtual and launch.grid[2] != len(self.job.ranks):
             raise Refused(
                 f"{launch.kernel} is launched for {launch.grid[2]} of {len(self.job.ranks)} ranks",
