@@ -1,7 +1,7 @@
 """The forms of instructions that the emulator runs, as templates.
 
-A line is `kinds of inputs -> kinds of outputs: instructions`; `<x|y>` stands for each of its parts, @ and # for each of
-global, shared and, only @, local, the same one in all of the line. Inputs are the registers a, b, c, f, outputs d, e, m,
+A line is `kinds of inputs -> kinds of outputs: instructions`; `<x|y>` stands for each of its parts, $ and # for each of
+global, shared and, only $, local, the same one in all of the line. Inputs are the registers a, b, c, f, outputs d, e, m,
 o; t (32 bits), u (64 bits), v (128 bits) and q (a predicate) are free. The addresses %global, %shared and %local are of
 16 bytes that each thread has, %const of `CONSTANTS`.
 
@@ -24,7 +24,7 @@ BITS = {
 }
 
 
-SPACES = {"@": ("global", "shared", "local"), "#": ("global", "shared")}
+SPACES = {"$": ("global", "shared", "local"), "#": ("global", "shared")}
 
 
 @dataclass(frozen=True)
@@ -328,25 +328,25 @@ G -> ~: <ex2.approx.ftz|tanh.approx>.bf16x2 d, a
 """
 
 MEMORY = """
-l -> h: st.@.b64 [%@], a; ld.@.<b8|u8|s8|b16|u16|s16> d, [%@+2]
-l -> w: st.@.b64 [%@], a; ld.@.<b8|u8|s8|b16|u16|s16|b32|u32|s32> d, [%@+4]
-l -> w: st.@.b64 [%@+8], a; ld.@.<u8|s8> d, [%@+13]
-l -> l: st.@.b64 [%@], a; ld.@.<b8|u8|s8|b16|u16|s16|b32|u32|s32|b64|u64|s64> d, [%@]
-l -> l: st.@.b64 [%@], a; ld.@.f64 d, [%@]
-l -> w: st.@.<f64|u64|s64> [%@], a; ld.@.f32 d, [%@+4]
-l w -> l: st.@.b64 [%@], a; st.@.<b8|u8|s8|b16|u16|s16|b32> [%@+4], b; ld.@.b64 d, [%@]
-l h -> l: st.@.b64 [%@], a; st.@.<b8|u8|b16|s16> [%@+2], b; ld.@.b64 d, [%@]
-l l -> l: st.@.b64 [%@], a; st.@.<b8|s8|b16|b32|u32> [%@], b; ld.@.b64 d, [%@]
-l l -> l l: st.@.v2.b64 [%@], {a, b}; ld.@.v2.<b64|u64|f64> {e, d}, [%@]
-l l -> w w w w: st.@.v2.b64 [%@], {a, b}; ld.@.v4.<b32|s32|f32|u8|s8|s16> {d, e, m, o}, [%@]
-l l -> w w: st.@.v2.b64 [%@], {a, b}; ld.@.v4.<b32|s8> {_, d, _, e}, [%@]
-l l -> h h: st.@.v2.b64 [%@], {a, b}; ld.@.v2.<b16|u8|s8|u16> {d, e}, [%@+4]
-w w w w -> l l: st.@.v4.<b32|f32> [%@], {a, b, c, f}; ld.@.v2.b64 {d, e}, [%@]
-l w w -> l: st.@.b64 [%@], a; st.@.v2.<b8|b16> [%@], {b, c}; ld.@.b64 d, [%@]
-l -> l: cvta.@.u64 u, %@; st.b64 [u], a; ld.@.u64 d, [%@]
-l -> w: cvta.@.u64 u, %@; st.@.b64 [%@], a; ld.<u8|s8|s16|s32> d, [u+4]
-l -> l: cvta.@.u64 u, %@; cvta.to.@.u64 u, u; st.@.b64 [u], a; ld.@.s32 d, [%@+4]
-l -> p: cvta.@.u64 u, %@; isspacep.<global|shared|local|const> d, u
+l -> h: st.$.b64 [%$], a; ld.$.<b8|u8|s8|b16|u16|s16> d, [%$+2]
+l -> w: st.$.b64 [%$], a; ld.$.<b8|u8|s8|b16|u16|s16|b32|u32|s32> d, [%$+4]
+l -> w: st.$.b64 [%$+8], a; ld.$.<u8|s8> d, [%$+13]
+l -> l: st.$.b64 [%$], a; ld.$.<b8|u8|s8|b16|u16|s16|b32|u32|s32|b64|u64|s64> d, [%$]
+l -> l: st.$.b64 [%$], a; ld.$.f64 d, [%$]
+l -> w: st.$.<f64|u64|s64> [%$], a; ld.$.f32 d, [%$+4]
+l w -> l: st.$.b64 [%$], a; st.$.<b8|u8|s8|b16|u16|s16|b32> [%$+4], b; ld.$.b64 d, [%$]
+l h -> l: st.$.b64 [%$], a; st.$.<b8|u8|b16|s16> [%$+2], b; ld.$.b64 d, [%$]
+l l -> l: st.$.b64 [%$], a; st.$.<b8|s8|b16|b32|u32> [%$], b; ld.$.b64 d, [%$]
+l l -> l l: st.$.v2.b64 [%$], {a, b}; ld.$.v2.<b64|u64|f64> {e, d}, [%$]
+l l -> w w w w: st.$.v2.b64 [%$], {a, b}; ld.$.v4.<b32|s32|f32|u8|s8|s16> {d, e, m, o}, [%$]
+l l -> w w: st.$.v2.b64 [%$], {a, b}; ld.$.v4.<b32|s8> {_, d, _, e}, [%$]
+l l -> h h: st.$.v2.b64 [%$], {a, b}; ld.$.v2.<b16|u8|s8|u16> {d, e}, [%$+4]
+w w w w -> l l: st.$.v4.<b32|f32> [%$], {a, b, c, f}; ld.$.v2.b64 {d, e}, [%$]
+l w w -> l: st.$.b64 [%$], a; st.$.v2.<b8|b16> [%$], {b, c}; ld.$.b64 d, [%$]
+l -> l: cvta.$.u64 u, %$; st.b64 [u], a; ld.$.u64 d, [%$]
+l -> w: cvta.$.u64 u, %$; st.$.b64 [%$], a; ld.<u8|s8|s16|s32> d, [u+4]
+l -> l: cvta.$.u64 u, %$; cvta.to.$.u64 u, u; st.$.b64 [u], a; ld.$.s32 d, [%$+4]
+l -> p: cvta.$.u64 u, %$; isspacep.<global|shared|local|const> d, u
 l -> p: cvta.const.u64 u, %const; isspacep.<global|shared|local|const> d, u
 l -> l: st.volatile.#.b64 [%#], a; ld.volatile.#.<s8|u16|s32|b64> d, [%#]
 l -> l: st.relaxed.<cta|gpu|sys>.global.b64 [%global], a; ld.<acquire|relaxed>.<cta|gpu|sys>.global.<s16|b64> d, [%global]
@@ -377,6 +377,39 @@ l l -> l: st.#.b64 [%#], a; red.#.<and.b64|or.b64|xor.b64|add.u64|min.s64|max.u6
 s s -> s: st.#.b32 [%#], a; red.#.add.f32 [%#], b; ld.#.b32 d, [%#]
 w w -> w w: st.global.b32 [%global], a; atom.<relaxed|acquire|release|acq_rel>.<cta|gpu|sys>.global.add.u32 d, [%global], b; ld.global.b32 e, [%global]
 w w -> w w: cvta.#.u64 u, %#; st.b32 [u], a; atom.<max.s32|exch.b32|add.u32> d, [u], b; ld.#.b32 e, [%#]
+"""
+
+WARPS = """
+-> w p: shfl.sync.<up|down|bfly|idx>.b32 d|e, a, b, c, %mask
+-> w p: shfl.sync.<up|down|bfly|idx>.b32 d|e, a, 3, <0|0x1f|0x1800|0x181f|0x1c03>, %mask
+-> w: shfl.sync.<up|down|bfly|idx>.b32 d, a, 9, 0x1f, %mask
+-> p: vote.sync.<all|any|uni>.pred d, <|!>q, %mask
+-> w: vote.sync.ballot.b32 d, <|!>q, %mask
+-> w: match.any.sync.b32 d, %few, %mask
+-> w: match.any.sync.b64 d, %few8, %mask
+-> w p: match.all.sync.b32 d|e, %few, %mask
+-> w p: match.all.sync.b64 d|e, %few8, %mask
+-> w: match.all.sync.b32 d, %few, %mask
+-> w: redux.sync.<add.u32|add.s32|min.u32|max.u32|min.s32|max.s32|and.b32|or.b32|xor.b32> d, a, %mask
+-> w p: elect.sync d|e, %mask
+"""
+
+BARRIERS = """
+-> w: <bar.red|bar.cta.red|barrier.red|barrier.cta.red>.popc.u32 d, <0|5>, <|!>q
+-> p: <bar.red|barrier.cta.red>.<and|or>.pred d, 0, <|!>q
+-> w: bar.red.popc.u32 d, 1, 96, q
+-> p: bar.red.<and|or>.pred d, 2, 96, <|!>%yes
+"""
+
+REGISTERS = """
+-> w: mov.u32 d, %<tid|ntid|ctaid|nctaid>.<x|y|z>
+-> w: mov.u32 d, %<cluster_ctaid|cluster_nctaid|clusterid|nclusterid>.<x|y|z>
+-> w: mov.u32 d, %<laneid|lanemask_eq|lanemask_lt|lanemask_le|lanemask_gt|lanemask_ge>
+-> w: mov.u32 d, %<cluster_ctarank|cluster_nctarank>
+-> w: mov.u32 d, WARP_SZ
+-> h: mov.u16 d, %<tid|ctaid>.x
+-> l: cvt.u64.u32 d, %<tid|nctaid>.y
+-> p: mov.pred d, %is_explicit_cluster
 """
 
 CONSTANTS = ", ".join(hex(0x8123456789ABCDEF * (k + 1) % 2**64) for k in range(9))
