@@ -1,9 +1,9 @@
 """The forms of instructions that the emulator runs, as templates.
 
 A line is `kinds of inputs -> kinds of outputs: instructions`; `<x|y>` stands for each of its parts, $ and # for each of
-global, shared and, only $, local, the same one in all of the line. Inputs are the registers a, b, c, f, outputs d, e, m,
-o; t (32 bits), u (64 bits), v (128 bits) and q (a predicate) are free. The addresses %global, %shared and %local are of
-16 bytes that each thread has, %const of `CONSTANTS`.
+global, shared and, only $, local, the same one in all of the line. Inputs are the registers a, b, c, f, outputs are d,
+e, m, o; t (32 bits), u (64 bits), v (128 bits) and q (a predicate) are free. The addresses %global, %shared and %local
+are of 16 bytes that each thread has, %const of `CONSTANTS`.
 
 Kinds: h, w, l are 16, 32, 64 bits; n is a count of 32 bits, mostly small; x is two of 16; p is a predicate. Floats are
 e (f16), g (bf16), s (f32), d (f64), E (f16x2), G (bf16x2), k (e4m3x2), K (e5m2x2) and S (f32x2). An output D is an f64
@@ -349,7 +349,7 @@ l -> l: cvta.$.u64 u, %$; cvta.to.$.u64 u, u; st.$.b64 [u], a; ld.$.s32 d, [%$+4
 l -> p: cvta.$.u64 u, %$; isspacep.<global|shared|local|const> d, u
 l -> p: cvta.const.u64 u, %const; isspacep.<global|shared|local|const> d, u
 l -> l: st.volatile.#.b64 [%#], a; ld.volatile.#.<s8|u16|s32|b64> d, [%#]
-l -> l: st.relaxed.<cta|gpu|sys>.global.b64 [%global], a; ld.<acquire|relaxed>.<cta|gpu|sys>.global.<s16|b64> d, [%global]
+l -> l: st.relaxed.<cta|gpu>.global.b64 [%global], a; ld.<acquire|relaxed>.<gpu|sys>.global.<s16|b64> d, [%global]
 l -> w: st.release.gpu.global.b64 [%global], a; ld.acquire.gpu.global.<s8|u8|s16|u16|b32> d, [%global]
 l -> l: st.global<|.cg|.cs|.wt>.b64 [%global], a; ld.global<|.ca|.cg|.cs|.cv>.u64 d, [%global]
 w -> l: and.b32 t, a, 48; cvt.u64.u32 u, t; add.u64 u, u, %const; ld.const.<b8|s8|u16|s16|s32|b64> d, [u+8]
@@ -372,10 +372,11 @@ G G -> w G: st.#.b32 [%#], a; atom.#.add.noftz.bf16x2 d, [%#], b; ld.#.b32 e, [%
 n n w -> w w: st.#.b32 [%#], a; atom.#.cas.b32 d, [%#], b, c; ld.#.b32 e, [%#]
 l l l -> l l: st.#.b64 [%#], a; atom.#.cas.b64 d, [%#], b, c; ld.#.b64 e, [%#]
 h h h -> h h: st.#.b16 [%#], a; atom.#.cas.b16 d, [%#], b, c; ld.#.b16 e, [%#]
-w w -> w: st.#.b32 [%#], a; red.#.<and.b32|or.b32|xor.b32|add.u32|min.s32|max.u32|inc.u32|dec.u32> [%#], b; ld.#.b32 d, [%#]
+w w -> w: st.#.b32 [%#], a; red.#.<and.b32|or.b32|xor.b32|add.u32> [%#], b; ld.#.b32 d, [%#]
+w w -> w: st.#.b32 [%#], a; red.#.<min.s32|max.u32|inc.u32|dec.u32> [%#], b; ld.#.b32 d, [%#]
 l l -> l: st.#.b64 [%#], a; red.#.<and.b64|or.b64|xor.b64|add.u64|min.s64|max.u64> [%#], b; ld.#.b64 d, [%#]
 s s -> s: st.#.b32 [%#], a; red.#.add.f32 [%#], b; ld.#.b32 d, [%#]
-w w -> w w: st.global.b32 [%global], a; atom.<relaxed|acquire|release|acq_rel>.<cta|gpu|sys>.global.add.u32 d, [%global], b; ld.global.b32 e, [%global]
+w w -> w w: st.#.b32 [%#], a; atom.<relaxed|acquire|release|acq_rel>.<cta|gpu|sys>.#.add.u32 d, [%#], b; ld.#.b32 e, [%#]
 w w -> w w: cvta.#.u64 u, %#; st.b32 [u], a; atom.<max.s32|exch.b32|add.u32> d, [u], b; ld.#.b32 e, [%#]
 """
 

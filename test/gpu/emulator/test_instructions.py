@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pytest
 
 from coconet_ir.emu.code.approximations import APPROXIMATIONS
+from coconet_ir.emu.code.table import TABLE
 
 Array = npt.NDArray[Any]
 Run = Callable[..., list[Array]]
@@ -134,14 +135,16 @@ def numbers(kind: str, bits: Array) -> Array:
         return np.concatenate(halves)
     dtype = np.dtype(DTYPES[kind])
     with np.errstate(invalid="ignore"):
-        return bits.astype(f"u{dtype.itemsize}").view(dtype).astype(np.float64)
+        found: Array = bits.astype(f"u{dtype.itemsize}").view(dtype).astype(np.float64)
+    return found
 
 
 def ulp(kind: str, values: Array) -> Array:
     """The unit in the last place of doubles, in a format."""
     mantissa, least = {"e": (10, -14), "g": (7, -126), "s": (23, -126), "d": (52, -1022)}[kind]
     _, exponent = np.frexp(np.where(np.isfinite(values), values, 1))
-    return np.ldexp(1.0, np.maximum(exponent - 1, least) - mantissa)
+    unit: Array = np.ldexp(1.0, np.maximum(exponent - 1, least) - mantissa)
+    return unit
 
 
 UNSTATED = 2.0**-18
@@ -164,8 +167,8 @@ def bounds(name: str, inputs: Sequence[Array], want: Array, unit: Array) -> Arra
         case "rsqrt.approx.f32":
             return size * 2**-22.9
         case "sin.approx.f32" | "cos.approx.f32":
-            near, far = x <= 2 * np.pi, x <= 100 * np.pi
-            return np.where(near, 2**-20.5, np.where(far, 2**-14.7, np.inf))
+            outside = np.where(x <= 100 * np.pi, 2**-14.7, np.inf)
+            return np.where(x <= 2 * np.pi, 2**-20.5, outside)
         case "lg2.approx.f32":
             return np.where((x > 0.5) & (x < 2), 2**-22, size * 2**-22)
         case "tanh.approx.f32":
@@ -267,3 +270,20 @@ def test_instructions(
         head = f"{name}: {len(wrong)} results of {len(table)} forms differ"
         how = "form [register] how many: inputs -> emulator, GPU (hexadecimal)"
         pytest.fail("\n".join([f"{head}; {how}", *wrong]), pytrace=False)
+
+
+WITHOUT_RESULT = """
+applypriority brkpt createpolicy discard exit fence griddepcontrol membar nanosleep pmevent prefetch prefetchu setmaxnreg
+trap
+"""
+ELSEWHERE = "bra brx ret"
+"""In `test_threads.py`."""
+
+OPEN = "activemask ldu"
+"""What the schedule decides, and what may only read what nobody writes."""
+
+
+def test_every_opcode_is_tried(forms: Any) -> None:
+    tables = [*forms.TABLES.values(), forms.WARPS, forms.BARRIERS]
+    tried = {opcode for table in tables for form in forms.expand(table) for opcode in form.opcodes}
+    assert set(TABLE) - tried == set(f"{WITHOUT_RESULT} {ELSEWHERE} {OPEN}".split())

@@ -212,7 +212,7 @@ def test_parameters(forms: Any, emulator_run: Run, device_run: Run) -> None:
             one(ptx, "k", (1, 1, 1), (1, 1, 1), [*given, *scalars])[0]
             for one in (emulator_run, device_run)
         ]
-        report(names, *(one.reshape(-1, 1) for one in ran), "thread")
+        report(names, ran[0].reshape(-1, 1), ran[1].reshape(-1, 1), "thread")
 
 
 def test_control(both: Any) -> None:
