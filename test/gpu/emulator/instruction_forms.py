@@ -376,7 +376,7 @@ w w -> w: st.#.b32 [%#], a; red.#.<and.b32|or.b32|xor.b32|add.u32> [%#], b; ld.#
 w w -> w: st.#.b32 [%#], a; red.#.<min.s32|max.u32|inc.u32|dec.u32> [%#], b; ld.#.b32 d, [%#]
 l l -> l: st.#.b64 [%#], a; red.#.<and.b64|or.b64|xor.b64|add.u64|min.s64|max.u64> [%#], b; ld.#.b64 d, [%#]
 s s -> s: st.#.b32 [%#], a; red.#.add.f32 [%#], b; ld.#.b32 d, [%#]
-w w -> w w: st.#.b32 [%#], a; atom.<relaxed|acquire|release|acq_rel>.<cta|gpu|sys>.#.add.u32 d, [%#], b; ld.#.b32 e, [%#]
+w w -> w w: st.#.b32 [%#], a; atom.<relaxed|acquire|release|acq_rel>.<cta|sys>.#.add.u32 d, [%#], b; ld.#.b32 e, [%#]
 w w -> w w: cvta.#.u64 u, %#; st.b32 [u], a; atom.<max.s32|exch.b32|add.u32> d, [u], b; ld.#.b32 e, [%#]
 """
 

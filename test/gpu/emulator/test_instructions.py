@@ -167,10 +167,11 @@ def bounds(name: str, inputs: Sequence[Array], want: Array, unit: Array) -> Arra
         case "rsqrt.approx.f32":
             return size * 2**-22.9
         case "sin.approx.f32" | "cos.approx.f32":
-            outside = np.where(x <= 100 * np.pi, 2**-14.7, np.inf)
+            outside: Array = np.where(x <= 100 * np.pi, 2**-14.7, np.inf)
             return np.where(x <= 2 * np.pi, 2**-20.5, outside)
         case "lg2.approx.f32":
-            return np.where((x > 0.5) & (x < 2), 2**-22, size * 2**-22)
+            near: Array = (x > 0.5) & (x < 2)
+            return np.where(near, 2**-22, size * 2**-22)
         case "tanh.approx.f32":
             return size * 2**-11
         case "ex2.approx.f16":
@@ -273,8 +274,8 @@ def test_instructions(
 
 
 WITHOUT_RESULT = """
-applypriority brkpt createpolicy discard exit fence griddepcontrol membar nanosleep pmevent prefetch prefetchu setmaxnreg
-trap
+applypriority brkpt createpolicy discard exit fence griddepcontrol membar nanosleep pmevent prefetch prefetchu
+setmaxnreg trap
 """
 ELSEWHERE = "bra brx ret"
 """In `test_threads.py`."""
