@@ -171,7 +171,7 @@ def bounds(name: str, inputs: Sequence[Array], want: Array, unit: Array) -> Arra
             return np.where(x <= 2 * np.pi, 2**-20.5, outside)
         case "lg2.approx.f32":
             near: Array = (x > 0.5) & (x < 2)
-            return np.where(near, 2**-22, size * 2**-22)
+            return 2**-22 * np.where(near, np.ones_like(size), size)
         case "tanh.approx.f32":
             return size * 2**-11
         case "ex2.approx.f16":
