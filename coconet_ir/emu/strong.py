@@ -192,17 +192,23 @@ class Strong:
             (location.offset + location.bytes - 1) // run.granule + 1,
         )
         last = location.messages[-1].access
-        self._histories[location.offset, location.bytes] = (location.number, location.last + 1)
+        self._end_history(location)
         for number in granules:
             if self.locations.get(number) is location:
                 del self.locations[number]
                 run.weak.set_state(number, 0, last)
                 run.weak.add_readers(number, [*location.weak_readers, *location.reads.values()])
 
-    def weak_access(self, me: Access, offset: int, write: bool) -> bool:
-        """Check a weak access to a granule that has a location; whether it may go on."""
+    def weak_access(self, me: Access, offset: int, write: bool, constant: bool) -> bool:
+        """Check a weak access to a granule that has a location; whether it may go on. `constant` ones find what was
+        there when their kernel began."""
         run, granule = self.run, offset // self.run.granule
         location = self.locations[granule]
+        if constant:
+            start = run.grid_block(me.slot).grid.start
+            for access in (*location.weak_writers, *(m.access for m in location.messages)):
+                if not start.knows(access.slot, access.epoch):
+                    return run.reports.race("data race", me, access, location.offset)
         others = [m.access for m in location.since(self.newer(location, me.slot) + 1)]
         others += location.weak_writers
         if write:
@@ -382,11 +388,18 @@ class Strong:
         if clocks:
             self.run.set_clock(slot, join((self.run.clocks[slot], *clocks)))
 
-    def forget(self, slots: range) -> None:
-        """Slots have new threads."""
+    def forget(self, slots: range, granules: range) -> None:
+        """Slots have new threads, and granules nothing that was there."""
         for held in (self._fences, self._pending):
             for slot in [slot for slot in held if slot in slots]:
                 del held[slot]
+        for number in [number for number in self.locations if number in granules]:
+            location = self.locations.pop(number)
+            self._end_history(location)
+
+    def _end_history(self, location: Location) -> None:
+        """A later history at the same place goes on with the indices of messages."""
+        self._histories[location.offset, location.bytes] = (location.number, location.last + 1)
 
 
 def _accesses(location: Location) -> Iterator[Access]:
