@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from coconet_ir.emu.access import Access
-from coconet_ir.emu.code.layout import FUEL, GROWTH, RECORD, Op, place
+from coconet_ir.emu.code.layout import RECORD, Op, place
 from coconet_ir.emu.strong import Location
 
 if TYPE_CHECKING:
@@ -161,9 +161,9 @@ class Requests:
         return True
 
     def _take_turn(self, request: Request) -> bool:
-        turns = self.run.waiting.take_turn(request.slot, request.site)
-        self.run.records["fuel"][request.slot] = FUEL << (turns or 0) // GROWTH
-        return turns is not None
+        fuel = self.run.waiting.take_turn(request.slot, request.site)
+        self.run.records["fuel"][request.slot] = fuel or 0
+        return fuel is not None
 
     def _read_clock(self, request: Request) -> bool:
         time = self.run.waiting.read_clock(request.slot, request.site)

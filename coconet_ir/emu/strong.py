@@ -7,7 +7,7 @@ acquire pattern takes them; two accesses that conflict are ordered, or morally s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -85,7 +85,7 @@ class Strong:
         """The number of each location that there was, by offset and bytes, and the index of its next message."""
         self._fences: dict[int, dict[int, Release]] = {}
         """The last releasing fence of each slot, by its scope."""
-        self._pending: dict[int, dict[tuple[int, int], tuple[Location, Release]]] = {}
+        self._pending: dict[int, dict[tuple[int, int, int], tuple[Location, Release]]] = {}
         """What relaxed reads of each slot found and no acquire operation or fence has taken yet."""
         self._sequential: dict[tuple[int, int], Release] = {}
         """What `fence.sc` of a scope told, by scope and rank or block."""
@@ -263,7 +263,9 @@ class Strong:
         for release in message.releases:
             if not clock.knows(release.slot, release.epoch):
                 pending = self._pending.setdefault(slot, {})
-                pending[id(location), id(release)] = (location, release)
+                key = id(location), release.slot, release.scope
+                if key not in pending or pending[key][1].epoch < release.epoch:
+                    pending[key] = location, release
         if order & Order.ACQUIRE:
             self._acquire(slot, scope, location)
 
@@ -312,7 +314,7 @@ class Strong:
             location.released[slot] = mine
             releases.append(mine)
         location.changes += value != location.messages[-1].value
-        message = Message(value, me, tuple(dict.fromkeys(releases)))
+        message = Message(value, me, _latest(releases))
         location.messages.append(message)
         run.set_clock(slot, run.clocks[slot].with_seen(location.number, location.last))
         run.weak.write(location.offset, location.bytes, value)
@@ -400,6 +402,16 @@ class Strong:
     def _end_history(self, location: Location) -> None:
         """A later history at the same place goes on with the indices of messages."""
         self._histories[location.offset, location.bytes] = (location.number, location.last + 1)
+
+
+def _latest(releases: Iterable[Release]) -> tuple[Release, ...]:
+    """The last one of each slot and scope, which knows what those before it did."""
+    found: dict[tuple[int, int], Release] = {}
+    for one in releases:
+        key = one.slot, one.scope
+        if key not in found or found[key].epoch < one.epoch:
+            found[key] = one
+    return tuple(found.values())
 
 
 def _accesses(location: Location) -> Iterator[Access]:
