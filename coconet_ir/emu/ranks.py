@@ -159,9 +159,8 @@ class Stream:
                 [self.where()],
             )
             return None
-        end = start + count // run.granule * run.granule
         me = run.records.ctypes.data + self.rank * run.records.itemsize
-        good = run.emulator.code.call(kind)(me, start, end, 0)
+        good = run.emulator.code.call(kind)(me, start, start + count, 0)
         return start if good else None
 
     # Collectives
