@@ -91,7 +91,7 @@ def push(edits: dict[int, str], repeat: int = 1, *, kind: str = "race") -> Findi
 
 
 def first(ptx: str, plan: dict[str, Any], kind: str = "race") -> Finding:
-    """The first finding of a kind in a plan's schedules, and what is missing; the same without a trace, but for the notes."""
+    """The first finding of a kind in a plan's schedules, and what is missing; a trace changes nothing but the notes."""
     emulator = Emulator(make_plan(plan, ptx).job)
     for seed in range(30):
         plain = emulator.run(seed).findings

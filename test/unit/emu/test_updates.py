@@ -29,6 +29,7 @@ ld.param.u64 %x, [x];
 ld.param.u64 %y, [y];
 """
 FIRST = HEAD.count("\n") + 1
+NONE: set[int] = set()
 LOAD, STORE = "ld.relaxed.sys.u32 %a, [%x];", "st.relaxed.sys.u32 [%x], %b;"
 
 
@@ -58,12 +59,12 @@ LOAD, STORE = "ld.relaxed.sys.u32 %a, [%x];", "st.relaxed.sys.u32 [%x], %b;"
             ],
             {0},
         ),
-        ([LOAD, "setp.eq.u32 %p, %a, 0;", "selp.u32 %b, 1, 2, %p;", STORE], set()),
-        (["ld.u32 %b, [%x];", STORE], set()),
-        ([LOAD, "cvt.u64.u32 %w, %a;", "add.u64 %w, %w, %y;", "ld.u32 %b, [%w];", STORE], set()),
-        ([LOAD, "mov.u32 %b, 1;", STORE], set()),
-        ([LOAD, "add.u32 %b, %a, 1;", "st.u32 [%x], %b;"], set()),
-        ([LOAD, "add.u32 %b, %a, 1;", "atom.exch.b32 %c, [%x], %b;"], set()),
+        ([LOAD, "setp.eq.u32 %p, %a, 0;", "selp.u32 %b, 1, 2, %p;", STORE], NONE),
+        (["ld.u32 %b, [%x];", STORE], NONE),
+        ([LOAD, "cvt.u64.u32 %w, %a;", "add.u64 %w, %w, %y;", "ld.u32 %b, [%w];", STORE], NONE),
+        ([LOAD, "mov.u32 %b, 1;", STORE], NONE),
+        ([LOAD, "add.u32 %b, %a, 1;", "st.u32 [%x], %b;"], NONE),
+        ([LOAD, "add.u32 %b, %a, 1;", "atom.exch.b32 %c, [%x], %b;"], NONE),
     ],
 )
 def test_loads_behind_a_store(body: list[str], loads: set[int]) -> None:
