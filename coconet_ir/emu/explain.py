@@ -386,7 +386,7 @@ class Explanation:
                 yield self._no_barrier(taken.event.access, taken.mate)
         pending = self._pending()
         if pending is not None:
-            yield f"{self._no_barrier(pending, self.target)}, who has still to do it"
+            yield f"{self._no_barrier(pending, self.target)}, and the former has still to be done"
 
     def _pending(self) -> Access | None:
         """What another thread of the target's block stands at, to wait or to tell, before and behind no barrier."""
