@@ -16,6 +16,7 @@ from coconet_ir.emu.access import Access
 from coconet_ir.emu.blocks import WARP, Block
 from coconet_ir.emu.code.layout import Op, Order, Scope
 from coconet_ir.emu.findings import Where, who
+from coconet_ir.emu.updates import is_strong
 
 if TYPE_CHECKING:
     from coconet_ir.emu.clocks import Clock
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from coconet_ir.emu.trace import Event, Trace
 
 _SCOPES = {Scope.CTA: "cta", Scope.GPU: "gpu", Scope.SYS: "sys"}
-_STRONG = frozenset({"relaxed", "acquire", "release", "volatile", "mmio"})
 _SYNCHRONISES = (Op.LOAD, Op.STORE, Op.ATOMIC, Op.FENCE)
 _OWN, _BLOCK, _OLDER, _UNREAD = 0.5, 1.5, 4.0, 8.0
 """How much it says against an explanation that a block told itself, that no barrier is between the two accesses, that
@@ -70,6 +70,11 @@ def between_strong(run: Run, first: Access, second: Access) -> tuple[str, ...]:
     )
 
 
+def waited(run: Run, trace: Trace, target: Access) -> tuple[str, ...]:
+    """What a thread that came too early waited for."""
+    return tuple(Explanation(run, trace, target, target).waited())
+
+
 def _too_narrow(run: Run, where: Where, scope: int, other: int) -> str:
     wide = "sys" if run.rank_of(other) != where.rank else "gpu"
     whom = f"rank {run.rank_of(other)}" if wide == "sys" else "other blocks"
@@ -96,7 +101,7 @@ class Explanation:
     def notes(self) -> tuple[str, ...]:
         """What is missing."""
         source, target = self.source, self.target
-        if self._is_before(source):
+        if self.run.comes_before(source, target.slot):
             return (
                 f"{self._named(target)} must find what was there when its kernel began: use an `ld` without .nc",
             )
@@ -106,9 +111,8 @@ class Explanation:
             near = self.from_block is self.to_block
             if near and gaps > _BLOCK:
                 return (self._no_barrier(source, target),)
-            if self.from_block.grid is not self.to_block.grid and (
-                self.from_block.rank == self.to_block.rank
-            ):
+            same_rank = self.from_block.rank == self.to_block.rank
+            if same_rank and self.from_block.grid is not self.to_block.grid and gaps > _BLOCK:
                 return (self._launches(self.from_block, self.to_block),)
         if best is not None and gaps < _OLDER:
             return tuple(self._words(best))
@@ -245,10 +249,7 @@ class Explanation:
 
     def _is_strong(self, access: Access) -> bool:
         """Whether an access is strong by its instruction."""
-        if self.trace.block_of(access) is None:
-            return False
-        item = self.run.emulator.code.sites[access.site].instruction
-        return item.opcode in ("atom", "red") or not _STRONG.isdisjoint(item.modifiers)
+        return is_strong(self.run.emulator.code.sites[access.site].instruction)
 
     def _unlike(self) -> str:
         """That one access is strong and the other is not, or that they have different sizes."""
@@ -357,13 +358,13 @@ class Explanation:
             yield f"{who(source)} has told nobody of {_at(source)} yet"
         else:
             yield f"of {_at(source)} tells that {self._stored(link.write)}, which nothing before {_at(target)} has read"
-        yield from self._waited()
+        yield from self.waited()
 
     def _turned(self) -> Iterator[str]:
         """What the source waited for: it may be that it should have come after the target."""
-        return Explanation(self.run, self.trace, self.target, self.source)._waited()
+        return Explanation(self.run, self.trace, self.target, self.source).waited()
 
-    def _waited(self) -> Iterator[str]:
+    def waited(self) -> Iterator[str]:
         """What the target's block read last before it."""
         target = self._where(self.target)
         reads = (
@@ -385,7 +386,7 @@ class Explanation:
                 yield self._no_barrier(taken.event.access, taken.mate)
         pending = self._pending()
         if pending is not None:
-            yield f"{self._no_barrier(pending, self.target)}, who has still to do it"
+            yield f"{self._no_barrier(pending, self.target)}, and the former has still to be done"
 
     def _pending(self) -> Access | None:
         """What another thread of the target's block stands at, to wait or to tell, before and behind no barrier."""

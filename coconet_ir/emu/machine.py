@@ -20,6 +20,7 @@ from coconet_ir.emu.run import Run
 from coconet_ir.emu.schedule import Schedule
 from coconet_ir.emu.space import Space
 from coconet_ir.emu.streams import Slots, place_launches
+from coconet_ir.emu.updates import updates
 from coconet_ir.runtime.steps import Launch, parts
 
 
@@ -54,6 +55,7 @@ class Emulator:
         names = frozenset(step.kernel for step in launches)
         self.code: Code = compile_ptx(job.ptx, names, _granule(job))
         kernels = self.code.kernels
+        self._updates: dict[str, Mapping[int, frozenset[int]]] = {}
         self.slots: list[Slots] = []
         count = len(job.ranks)
         for rank in job.ranks:
@@ -93,6 +95,10 @@ class Emulator:
                 f"{launch.kernel} is launched with {threads} threads a block, but declares {most}",
                 0,
             )
+        if prod(bounds.get("reqnctapercluster", (1,))) > 1:
+            raise Refused(
+                f"{launch.kernel} is a kernel of clusters of several blocks", kernel.function.line
+            )
         if launch.virtual and launch.grid[2] != len(self.job.ranks):
             raise Refused(
                 f"{launch.kernel} is launched for {launch.grid[2]} of {len(self.job.ranks)} ranks",
@@ -116,9 +122,12 @@ class Emulator:
         """Whether an access is `red`."""
         return self.code.sites[site].instruction.opcode == "red"
 
-    def updates(self, site: int) -> bool:
-        """Whether a store's value is computed from a strong load."""
-        return False
+    def updates(self, site: int) -> frozenset[int]:
+        """The sites of the strong loads that the value of a strong store is computed from."""
+        kernel = self.code.sites[site].kernel
+        if kernel not in self._updates:
+            self._updates[kernel] = updates(self.code.kernels[kernel].function, self.code.sites)
+        return self._updates[kernel].get(site, frozenset())
 
     def run(self, seed: int, *, traced: bool = False) -> Outcome:
         """Run under the schedule of a seed; with a trace a race says what is missing."""

@@ -154,7 +154,8 @@ class Stream:
 
     def _check(self, kind: str, place: Place, count: int) -> int | None:
         run = self.run
-        region = run.space.buffers[self.rank][place.owner]
+        whose = self.rank if place.rank is None else place.rank
+        region = run.space.buffers[whose][place.owner]
         start = region.offset + place.offset
         if place.offset + count > region.bytes:
             run.reports.add(

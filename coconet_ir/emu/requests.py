@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from coconet_ir.emu.access import Access
-from coconet_ir.emu.code.layout import RECORD, Op, place
+from coconet_ir.emu.code.layout import RECORD, Op, Scope, place
 from coconet_ir.emu.strong import Location
 
 if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
 
 _FIRST, _END = place("op") // 8, (place("operands") + 16) // 8
+_SCOPES = (Scope.CTA, Scope.GPU, Scope.SYS)
 _OPERANDS = place("operands") // 8 - _FIRST
 
 
@@ -109,13 +110,17 @@ class Requests:
         return True
 
     def _lost(self, location: Location, slot: int, site: int) -> Access | None:
-        """Another thread's store that a store of what was computed from an older value overwrites."""
-        if self.run.emulator.updates(site):
-            seen = self.run.strong.newer(location, slot)
-            for message in location.since(seen + 1):
-                if message.access.slot != slot:
-                    return message.access
-        return None
+        """Another thread's store that a store of what was computed from an older value of the location overwrites."""
+        run, block = self.run, self.run.grid_block(slot)
+        loads = run.emulator.updates(site)
+        reads = (location.reads.get((slot, scope)) for scope in _SCOPES)
+        if not loads or not any(
+            read is not None and read.site in loads and block.did(slot, read.epoch)
+            for read in reads
+        ):
+            return None
+        newer = location.since(run.strong.newer(location, slot) + 1)
+        return next((one.access for one in newer if one.access.slot != slot), None)
 
     def _atomic(self, request: Request) -> bool:
         run, slot, site = self.run, request.slot, request.site

@@ -11,6 +11,7 @@ from litmus_code import MIXED, RACE, SYNC, U, add, clean, every, fence, ld, st, 
 from litmus_form import Litmus, Place
 from litmus_messages import MESSAGES
 from litmus_order import ORDERS
+from litmus_updates import lost_updates
 
 
 def races() -> list[Litmus]:
@@ -30,6 +31,12 @@ def races() -> list[Litmus]:
         ("cta and sys between blocks", "grid", cta, ld("a", "x")),
         ("sys and cta between blocks", "grid", strong, ld("a", "x", "relaxed.cta")),
         ("two stores of gpu between ranks", "ranks", gpu, gpu),
+        (
+            "a narrow load, then a wide one",
+            "ranks",
+            strong,
+            ld("a", "x", "relaxed.gpu") + ld("a", "x"),
+        ),
     ]
     found = [wrong(f"race: {name}", "8.7.1", place, (a, b)) for name, place, a, b in rows]
     section, observe = "8.7.1", "1a x"
@@ -130,4 +137,4 @@ def sizes() -> list[Litmus]:
     ]
 
 
-TESTS = (*MESSAGES, *ORDERS, *races(), *barriers(), *kernels(), *sizes())
+TESTS = (*MESSAGES, *ORDERS, *races(), *barriers(), *kernels(), *sizes(), *lost_updates())

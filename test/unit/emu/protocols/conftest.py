@@ -32,6 +32,12 @@ def expectations() -> Any:
     return _imported("expectations")
 
 
+@pytest.fixture(scope="session")
+def mutants() -> Any:
+    """The module `mutants.py`, which makes mutants of a kernel."""
+    return _imported("mutants")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test with `protocol` is done for each protocol, one with `mutant` or `variant` for each of those of each."""
     protocols = _imported("protocols")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+
+from coconet_ir.emu.findings import Finding
+from coconet_ir.emu.machine import Emulator
 
 
 @pytest.mark.parametrize(
@@ -51,3 +55,28 @@ def test_mutant(protocols: Any, expectations: Any, protocol: str, mutant: Any) -
 def test_variant(protocols: Any, variant: Any) -> None:
     plan = protocols.plan(variant.protocol, variant.setting, variant.text)
     assert protocols.first_finding(plan, range(5)) is None
+
+
+def test_what_is_missing_is_said(protocols: Any, expectations: Any, mutants: Any) -> None:
+    """Of a race the report names the line that was changed, or lines around it, but where nothing is left to name."""
+    found: list[bool] = []
+    for one in mutants.mutants(protocols.source("two_shot")):
+        plan = protocols.plan("two_shot", expectations.setting("two_shot", one.operator), one.text)
+        emulator = Emulator(plan.job)
+        seed, first = next((s, f) for s in range(60) for f in emulator.run(s).findings)
+        if first.kind == "data race":
+            (first,) = emulator.run(seed, traced=True).findings
+            found.append(_names(first, one.line))
+    assert len(found) >= 25
+    assert sum(found) >= 0.85 * len(found)
+
+
+def _names(finding: Finding, line: int) -> bool:
+    """Whether a place or a note names a line, at most three lines off, or two instructions that it stands between."""
+    lines = [place.line for place in finding.places]
+    for note in finding.notes:
+        these = [int(text) for text in re.findall(r"at line (\d+)", note)]
+        if note.startswith("no barrier") and min(these) <= line <= max(these):
+            return True
+        lines += these
+    return any(abs(one - line) <= 3 for one in lines)
