@@ -31,6 +31,8 @@ class Stream:
         """Launches that have begun and not ended, and the one before."""
         self.ends: dict[int, Clock] = {}
         """What is known behind steps, by their numbers."""
+        self._did: dict[int, int] = {}
+        """The steps that the host did itself, by their epochs."""
         self._last: Grid | None = None
         """The launch that began last, if no other step came behind it."""
         total = run.emulator.resident
@@ -44,9 +46,11 @@ class Stream:
         """Whether all steps have ended."""
         return self.next == len(self.steps) and not self.grids
 
-    def where(self) -> Where:
-        """The host at its step."""
+    def where(self, epoch: int | None = None) -> Where:
+        """The host at its step, or at that of an epoch."""
         number = min(self.next, len(self.steps) - 1)
+        if epoch is not None:
+            number = self._did.get(epoch, number)
         label = self.run.emulator.job.labels.get(number) or _describe(self.steps[number])
         return Where(self.rank, None, number, text=label)
 
@@ -111,7 +115,9 @@ class Stream:
     def _finish(self, clock: Clock) -> None:
         """End a step that the host does itself."""
         slot = self.rank
-        self.ends[self.next] = clock.with_slot(slot, int(self.run.epochs[slot]))
+        epoch = int(self.run.epochs[slot])
+        self._did[epoch] = self.next
+        self.ends[self.next] = clock.with_slot(slot, epoch)
         self.run.next_epoch(slot)
         self.next += 1
         self._last = None
@@ -157,6 +163,7 @@ class Stream:
                 f"rank {self.rank} uses bytes {place.offset} to {place.offset + count} of {region.name}, which has "
                 f"{region.bytes}",
                 [self.where()],
+                region.offset + max(place.offset, region.bytes),
             )
             return None
         me = run.records.ctypes.data + self.rank * run.records.itemsize

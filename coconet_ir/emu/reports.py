@@ -25,7 +25,7 @@ class Reports:
         if epoch is not None:
             block = next((b for b in reversed(run.past) if b.did(slot, epoch)), None)
         if block is None:
-            return run.streams[slot].where()
+            return run.streams[slot].where(epoch)
         return block.where(slot, run.emulator.code.sites[site])
 
     def add(

@@ -63,6 +63,8 @@ class Weak:
                 return run.reports.race("data race", me, other, offset)
         if self._same and (self._same[0][0] != me or self._same[-1][2] + run.granule != offset):
             self.check_same()
+            if run.findings:
+                return False
         self._same.append((me, others[0], offset, self.read(offset, run.granule)))
         self.set_state(number, 0, me)
         return True
