@@ -340,7 +340,8 @@ class Strong:
         old = self.read(location, slot, site, order, scope, location.last)
         if old is None:
             return None
-        value = apply(operation, type, 8 * location.bytes, old, new, other)
+        flush = location.offset < self.run.space.shared
+        value = apply(operation, type, 8 * location.bytes, old, new, other, flush=flush)
         if operation == "cas" and value == old and old != new:  # it failed: nothing is written
             return old
         if not self.write(location, slot, site, order, scope, value, message.releases):
