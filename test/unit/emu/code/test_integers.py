@@ -195,13 +195,15 @@ def test_a_borrow_is_a_carry_of_one(n: int, evaluate: Evaluate) -> None:
     table = [tuple(row) + tuple(row[::-1]) for row in rows(n, 2)]
     sources = columns(table, [n, n, n, n])
     b = f"b{n}"
-    for first, second, flag, sign in (
-        ("sub", "addc", lambda x, y: x < y, 1),
-        ("add", "subc", lambda x, y: x + y >> n, -1),
-    ):
+    borrows = [int(x < y) for x, y, _, _ in table]
+    carries = [x + y >> n for x, y, _, _ in table]
+    for first, second, flags, sign in (("sub", "addc", borrows, 1), ("add", "subc", carries, -1)):
         body = f"{first}.cc.u{n} lo, a, b;\n{second}.u{n} hi, c, d;"
         _, hi = evaluate(body, lo=b, hi=b, **sources)
-        want = [z + sign * (w + int(flag(x, y))) & (1 << n) - 1 for x, y, z, w in table]
+        want = [
+            z + sign * (w + flag) & (1 << n) - 1
+            for (_, _, z, w), flag in zip(table, flags, strict=True)
+        ]
         np.testing.assert_array_equal(hi, np.array(want, hi.dtype), first)
 
 
