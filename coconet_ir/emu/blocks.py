@@ -107,12 +107,13 @@ class Grid:
         run.set_clocks(slots, self.start)
         if run.trace is not None:
             run.trace.meeting(slots.tolist())
-        run.strong.forget(range(first, first + count))
-        run.waiting.forget(range(first, first + count))
         records = run.records[first : first + count]
         shared = self.kernel.shared + self.step.shared
+        cleared = range(0)
         if shared:
-            records["shared"] = run.space.place_shared(block.place, shared)
+            records["shared"], cleared = run.space.place_shared(block.place, shared)
+        run.strong.forget(range(first, first + count), cleared)
+        run.waiting.forget(range(first, first + count))
         records["shared_bytes"] = shared
         records["start"] = self.start.address
         records["variables"] = run.space.global_address(run.space.variables[self.rank])
@@ -203,9 +204,13 @@ class _Arrivals:
 
     expected: int
     """How many threads it is for; 0 for all of the block."""
+    reduces: bool
+    """Whether it is that of `bar.red`."""
     waiting: list[Ids] = field(default_factory=list[Ids])
+    passed: list[Ids] = field(default_factory=list[Ids])
+    """Threads that arrived and do not wait."""
     arrived: list[Clock] = field(default_factory=list[Clock])
-    """What threads know that do not wait."""
+    """What those knew."""
     total: int = 0
     holds: list[bool] = field(default_factory=list[bool])
 
@@ -273,39 +278,67 @@ class Block:
         alike = len(slots) == 1 or bool((given == given[0]).all())
         if alike and not np.count_nonzero(kind):  # all do `bar.sync` at one barrier
             number, count = first
-            barrier = self._barrier(number, count, slots)
+            barrier = self._barrier(number, count, slots, False)
             if barrier is not None:
                 barrier.total += len(slots)
                 barrier.waiting.append(slots)
                 self._try(number)
             return
         for number, count in np.unique(given, axis=0).tolist():
-            these = slots[(given == (number, count)).all(axis=1)]
-            barrier = self._barrier(number, count, these)
-            if barrier is None:
-                return
-            barrier.total += len(these)
-            barrier.holds += (operands[these, 2] != 0).tolist()
-            arrives = kinds[these, 0] == int(Barrier.ARRIVE)
-            if arrives.any():
-                barrier.arrived.append(self.run.meet(these[arrives]))
-                self.resumable.append(these[arrives])
-            barrier.waiting.append(these[~arrives])
-            self._try(number)
+            all_of_it = slots[(given == (number, count)).all(axis=1)]
+            reduce = kinds[all_of_it, 0] >= int(Barrier.REDUCE_AND)
+            for reduces in (True, False):
+                these = all_of_it[reduce == reduces]
+                if len(these) and not self._arrive(number, count, these, reduces):
+                    return
 
-    def _barrier(self, number: int, count: int, slots: Ids) -> _Arrivals | None:
+    def _arrive(self, number: int, count: int, slots: Ids, reduces: bool) -> bool:
+        """Threads arrive at one barrier, not all in the same way; False after a finding."""
+        barrier = self._barrier(number, count, slots, reduces)
+        if barrier is None:
+            return False
+        operands, kinds = self.run.records["operands"], self.run.records["values"]
+        barrier.total += len(slots)
+        if reduces:
+            barrier.holds += (operands[slots, 2] != 0).tolist()
+        passes = kinds[slots, 0] == int(Barrier.ARRIVE)
+        if passes.any():
+            passed = slots[passes]
+            barrier.arrived.append(self.run.meet(passed))
+            barrier.passed.append(passed)
+            self.resumable.append(passed)
+        barrier.waiting.append(slots[~passes])
+        self._try(number)
+        return not self.run.findings
+
+    def _barrier(self, number: int, count: int, slots: Ids, reduces: bool) -> _Arrivals | None:
         """A barrier for `count` threads, all of the block if 0; None after a finding."""
-        barrier = self.barriers.setdefault(number, _Arrivals(count))
+        text = ""
+        if number >= BARRIERS:
+            text = f"there is no barrier {number}: a block has {BARRIERS}"
+        elif count % WARP:
+            text = f"barrier {number} is for {count} threads, which are no whole warps"
+        barrier = self.barriers.setdefault(number, _Arrivals(count, reduces))
         expected = barrier.expected or self.count
-        if expected == (count or self.count) and number < BARRIERS:
-            return barrier
-        text = (
-            f"barrier {number} is for {count or self.count} threads and for {expected} at once"
-            if number < BARRIERS
-            else f"there is no barrier {number}: a block has {BARRIERS}"
-        )
-        self._refuse(text, slots)
-        return None
+        if expected != (count or self.count):
+            text = (
+                f"barrier {number} is for {count or self.count} threads and for {expected} at once"
+            )
+        elif barrier.reduces != reduces:
+            text = f"barrier {number} is of bar.red for some threads and not for others"
+        if text:
+            self._refuse(text, slots)
+            return None
+        return barrier
+
+    def _total(self, barrier: _Arrivals) -> int:
+        """How many threads have arrived: warps count as whole ones (PTX ISA, 9.7.13.1), without lanes that ended."""
+        places = np.concatenate((*barrier.waiting, *barrier.passed)) - self.first
+        there = np.zeros(-(-self.count // WARP) * WARP, np.bool_)
+        there[: self.count] = self.alive
+        there[places] = True
+        gone = ~there.reshape(-1, WARP)[np.unique(places // WARP)]
+        return len(places) + int(np.count_nonzero(gone))
 
     def _refuse(self, text: str, slots: Ids) -> None:
         run, slot = self.run, int(slots[0])
@@ -316,13 +349,14 @@ class Block:
         """Let a barrier's threads go on if all have arrived."""
         run, barrier = self.run, self.barriers[number]
         expected = barrier.expected or self.living
-        if barrier.total < expected:
+        total = self._total(barrier) if barrier.expected else barrier.total
+        if total < expected:
             return
         slots = barrier.waiting[0]
         if len(barrier.waiting) > 1:
             slots = np.sort(np.concatenate(barrier.waiting))
-        if barrier.total > expected:
-            text = f"barrier {number} is for {expected} threads, but {barrier.total} arrive"
+        if total > expected:
+            text = f"barrier {number} is for {expected} threads, but {total} arrive"
             return self._refuse(text, slots)
         del self.barriers[number]
         if not len(slots):

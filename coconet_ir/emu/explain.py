@@ -70,6 +70,11 @@ def between_strong(run: Run, first: Access, second: Access) -> tuple[str, ...]:
     )
 
 
+def waited(run: Run, trace: Trace, target: Access) -> tuple[str, ...]:
+    """What a thread that came too early waited for."""
+    return tuple(Explanation(run, trace, target, target).waited())
+
+
 def _too_narrow(run: Run, where: Where, scope: int, other: int) -> str:
     wide = "sys" if run.rank_of(other) != where.rank else "gpu"
     whom = f"rank {run.rank_of(other)}" if wide == "sys" else "other blocks"
@@ -106,9 +111,8 @@ class Explanation:
             near = self.from_block is self.to_block
             if near and gaps > _BLOCK:
                 return (self._no_barrier(source, target),)
-            if self.from_block.grid is not self.to_block.grid and (
-                self.from_block.rank == self.to_block.rank
-            ):
+            same_rank = self.from_block.rank == self.to_block.rank
+            if same_rank and self.from_block.grid is not self.to_block.grid and gaps > _BLOCK:
                 return (self._launches(self.from_block, self.to_block),)
         if best is not None and gaps < _OLDER:
             return tuple(self._words(best))
@@ -354,13 +358,13 @@ class Explanation:
             yield f"{who(source)} has told nobody of {_at(source)} yet"
         else:
             yield f"of {_at(source)} tells that {self._stored(link.write)}, which nothing before {_at(target)} has read"
-        yield from self._waited()
+        yield from self.waited()
 
     def _turned(self) -> Iterator[str]:
         """What the source waited for: it may be that it should have come after the target."""
-        return Explanation(self.run, self.trace, self.target, self.source)._waited()
+        return Explanation(self.run, self.trace, self.target, self.source).waited()
 
-    def _waited(self) -> Iterator[str]:
+    def waited(self) -> Iterator[str]:
         """What the target's block read last before it."""
         target = self._where(self.target)
         reads = (
@@ -382,7 +386,7 @@ class Explanation:
                 yield self._no_barrier(taken.event.access, taken.mate)
         pending = self._pending()
         if pending is not None:
-            yield f"{self._no_barrier(pending, self.target)}, who has still to do it"
+            yield f"{self._no_barrier(pending, self.target)}, and the former has still to be done"
 
     def _pending(self) -> Access | None:
         """What another thread of the target's block stands at, to wait or to tell, before and behind no barrier."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from coconet_ir.emu import host
 from coconet_ir.emu.code.compile import Code, Kernel, compile_ptx
 from coconet_ir.emu.code.layout import MOST_THREADS, RECORD
 from coconet_ir.emu.code.table import Refused
@@ -21,6 +22,17 @@ from coconet_ir.emu.space import Space
 from coconet_ir.emu.streams import Slots, place_launches
 from coconet_ir.emu.updates import updates
 from coconet_ir.runtime.steps import Launch, parts
+
+
+def _granule(job: Job) -> int:
+    """The most bytes, 4 at most, that divide all that hosts access."""
+    found = 4
+    for rank in job.ranks:
+        for step in rank.steps:
+            if not isinstance(step, Launch):
+                for place, count in (*host.reads(step), host.writes(step)):
+                    found |= place.offset | count
+    return found & -found
 
 
 @dataclass(frozen=True)
@@ -40,7 +52,8 @@ class Emulator:
         """Raises `PTXError` and `Refused`."""
         self.job = job
         launches = [step for rank in job.ranks for step in rank.steps if isinstance(step, Launch)]
-        self.code: Code = compile_ptx(job.ptx, frozenset(step.kernel for step in launches))
+        names = frozenset(step.kernel for step in launches)
+        self.code: Code = compile_ptx(job.ptx, names, _granule(job))
         kernels = self.code.kernels
         self._updates: dict[str, Mapping[int, frozenset[int]]] = {}
         self.slots: list[Slots] = []
@@ -81,6 +94,10 @@ class Emulator:
             raise Refused(
                 f"{launch.kernel} is launched with {threads} threads a block, but declares {most}",
                 0,
+            )
+        if prod(bounds.get("reqnctapercluster", (1,))) > 1:
+            raise Refused(
+                f"{launch.kernel} is a kernel of clusters of several blocks", kernel.function.line
             )
         if launch.virtual and launch.grid[2] != len(self.job.ranks):
             raise Refused(

@@ -101,7 +101,9 @@ class Reports:
         where = self.where(me.slot, me.site)
         name, behind = self.run.space.name(offset)
         text = f"{who(where)} loads byte {behind} of {name}, which nobody has written"
-        self.add("uninitialised read", text, [where], offset)
+        trace = self.run.trace
+        notes = () if trace is None else explain.waited(self.run, trace, me)
+        self.add("uninitialised read", text, [where], offset, notes)
         return False
 
     def hang(self) -> None:

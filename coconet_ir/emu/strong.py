@@ -7,7 +7,7 @@ acquire pattern takes them; two accesses that conflict are ordered, or morally s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -85,7 +85,7 @@ class Strong:
         """The number of each location that there was, by offset and bytes, and the index of its next message."""
         self._fences: dict[int, dict[int, Release]] = {}
         """The last releasing fence of each slot, by its scope."""
-        self._pending: dict[int, dict[tuple[int, int], tuple[Location, Release]]] = {}
+        self._pending: dict[int, dict[tuple[int, int, int], tuple[Location, Release]]] = {}
         """What relaxed reads of each slot found and no acquire operation or fence has taken yet."""
         self._sequential: dict[tuple[int, int], Release] = {}
         """What `fence.sc` of a scope told, by scope and rank or block."""
@@ -192,17 +192,23 @@ class Strong:
             (location.offset + location.bytes - 1) // run.granule + 1,
         )
         last = location.messages[-1].access
-        self._histories[location.offset, location.bytes] = (location.number, location.last + 1)
+        self._end_history(location)
         for number in granules:
             if self.locations.get(number) is location:
                 del self.locations[number]
                 run.weak.set_state(number, 0, last)
                 run.weak.add_readers(number, [*location.weak_readers, *location.reads.values()])
 
-    def weak_access(self, me: Access, offset: int, write: bool) -> bool:
-        """Check a weak access to a granule that has a location; whether it may go on."""
+    def weak_access(self, me: Access, offset: int, write: bool, constant: bool) -> bool:
+        """Check a weak access to a granule that has a location; whether it may go on. `constant` ones find what was
+        there when their kernel began."""
         run, granule = self.run, offset // self.run.granule
         location = self.locations[granule]
+        if constant:
+            start = run.grid_block(me.slot).grid.start
+            for access in (*location.weak_writers, *(m.access for m in location.messages)):
+                if not start.knows(access.slot, access.epoch):
+                    return run.reports.race("data race", me, access, location.offset)
         others = [m.access for m in location.since(self.newer(location, me.slot) + 1)]
         others += location.weak_writers
         if write:
@@ -257,7 +263,9 @@ class Strong:
         for release in message.releases:
             if not clock.knows(release.slot, release.epoch):
                 pending = self._pending.setdefault(slot, {})
-                pending[id(location), id(release)] = (location, release)
+                key = id(location), release.slot, release.scope
+                if key not in pending or pending[key][1].epoch < release.epoch:
+                    pending[key] = location, release
         if order & Order.ACQUIRE:
             self._acquire(slot, scope, location)
 
@@ -306,7 +314,7 @@ class Strong:
             location.released[slot] = mine
             releases.append(mine)
         location.changes += value != location.messages[-1].value
-        message = Message(value, me, tuple(dict.fromkeys(releases)))
+        message = Message(value, me, _latest(releases))
         location.messages.append(message)
         run.set_clock(slot, run.clocks[slot].with_seen(location.number, location.last))
         run.weak.write(location.offset, location.bytes, value)
@@ -382,11 +390,28 @@ class Strong:
         if clocks:
             self.run.set_clock(slot, join((self.run.clocks[slot], *clocks)))
 
-    def forget(self, slots: range) -> None:
-        """Slots have new threads."""
+    def forget(self, slots: range, granules: range) -> None:
+        """Slots have new threads, and granules nothing that was there."""
         for held in (self._fences, self._pending):
             for slot in [slot for slot in held if slot in slots]:
                 del held[slot]
+        for number in [number for number in self.locations if number in granules]:
+            location = self.locations.pop(number)
+            self._end_history(location)
+
+    def _end_history(self, location: Location) -> None:
+        """A later history at the same place goes on with the indices of messages."""
+        self._histories[location.offset, location.bytes] = (location.number, location.last + 1)
+
+
+def _latest(releases: Iterable[Release]) -> tuple[Release, ...]:
+    """The last one of each slot and scope, which knows what those before it did."""
+    found: dict[tuple[int, int], Release] = {}
+    for one in releases:
+        key = one.slot, one.scope
+        if key not in found or found[key].epoch < one.epoch:
+            found[key] = one
+    return tuple(found.values())
 
 
 def _accesses(location: Location) -> Iterator[Access]:

@@ -98,7 +98,7 @@ def device_run() -> Run:
             left = np.empty(one.size, one.dtype)
             device.download(left, bases[k], 0)
             found.append(left)
-        device.call((*device.driver.cuModuleUnload(module), None))
+        device.call(device.driver.cuModuleUnload(module))
         return found
 
     return run

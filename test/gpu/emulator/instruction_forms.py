@@ -1,7 +1,9 @@
 """The forms of instructions that the emulator runs, as templates.
 
-A line is `kinds of inputs -> kinds of outputs: instructions`; `<x|y>` stands for each of its parts. Inputs are the
-registers a, b, c, f, outputs d, e, m, o; t (32 bits), u (64 bits) and q (a predicate) are free.
+A line is `kinds of inputs -> kinds of outputs: instructions`; `<x|y>` stands for each of its parts, $ and # for each of
+global, shared and, only $, local, the same one in all of the line. Inputs are the registers a, b, c, f, outputs are d,
+e, m, o; t (32 bits), u (64 bits), v (128 bits) and q (a predicate) are free. The addresses %global, %shared and %local
+are of 16 bytes that each thread has, %const of `CONSTANTS`.
 
 Kinds: h, w, l are 16, 32, 64 bits; n is a count of 32 bits, mostly small; x is two of 16; p is a predicate. Floats are
 e (f16), g (bf16), s (f32), d (f64), E (f16x2), G (bf16x2), k (e4m3x2), K (e5m2x2) and S (f32x2). An output D is an f64
@@ -22,6 +24,9 @@ BITS = {
 }
 
 
+SPACES = {"$": ("global", "shared", "local"), "#": ("global", "shared")}
+
+
 @dataclass(frozen=True)
 class Form:
     """Instructions on registers, and the kinds of the registers."""
@@ -40,6 +45,11 @@ class Form:
 
 def _expanded(template: str) -> Iterator[str]:
     """A template with each choice of its alternatives."""
+    for sign, spaces in SPACES.items():
+        if sign in template:
+            for space in spaces:
+                yield from _expanded(template.replace(sign, space))
+            return
     choice = re.search(r"<([^<>]*)>", template)
     if choice is None:
         yield template
@@ -102,13 +112,14 @@ w -> w: <abs|neg>.s32 d, a
 l -> l: <abs|neg>.s64 d, a
 x x -> x: <add|min|max>.<s16x2|u16x2> d, a, b
 x x -> x: <min|max>.relu.s16x2 d, a, b
-w w w -> w w: <add.cc.u32 d, a, b; addc|add.cc.u32 d, a, b; subc|sub.cc.u32 d, a, b; subc|sub.cc.u32 d, a, b; addc>.<u32|s32> e, c, 0
+w w w -> w w: <add|sub>.cc.u32 d, a, b; <add|sub>c.<u32|s32> e, c, 0
 w w w -> w w: <add|sub>.cc.<u32|s32> t, a, b; <add|sub>c.cc.<u32|s32> d, c, b; <add|sub>c.u32 e, a, c
 l l l -> l l: <add|sub>.cc.<u64|s64> u, a, b; <add|sub>c.cc.<u64|s64> d, c, b; <add|sub>c.u64 e, a, c
 w w w -> w w: mad.<lo|hi>.cc.<u32|s32> d, a, b, c; madc.<lo|hi>.<u32|s32> e, b, c, a
 w w w -> w w: mad.lo.cc.u32 t, a, b, c; madc.<lo|hi>.cc.<u32|s32> d, a, c, b; addc.u32 e, 0, 0
 l l l -> l l: mad.<lo|hi>.cc.<u64|s64> d, a, b, c; madc.<lo|hi>.<u64|s64> e, b, c, a
-w -> w: <add.s32|sub.u32|mul.lo.s32|mul.hi.u32|div.s32|rem.u32|max.s32|and.b32|xor.b32> d, a, <-5|7|0x7FFFFFFF|0xFFFFFFFF|0x80000000>
+w -> w: <add.s32|sub.u32|mul.lo.s32|mul.hi.u32|div.s32> d, a, <-5|7|0x7FFFFFFF|0xFFFFFFFF|0x80000000>
+w -> w: <rem.u32|max.s32|and.b32|xor.b32> d, a, <-5|7|0x7FFFFFFF|0xFFFFFFFF|0x80000000>
 l -> l: <add.s64|mul.lo.s64|div.s64|rem.u64|min.s64|or.b64> d, a, <-5|10|0x7FFFFFFFFFFFFFFF>
 """
 
@@ -316,6 +327,96 @@ g -> ~: <ex2.approx.ftz|tanh.approx>.bf16 d, a
 G -> ~: <ex2.approx.ftz|tanh.approx>.bf16x2 d, a
 """
 
+MEMORY = """
+l -> h: st.$.b64 [%$], a; ld.$.<b8|u8|s8|b16|u16|s16> d, [%$+2]
+l -> w: st.$.b64 [%$], a; ld.$.<b8|u8|s8|b16|u16|s16|b32|u32|s32> d, [%$+4]
+l -> w: st.$.b64 [%$+8], a; ld.$.<u8|s8> d, [%$+13]
+l -> l: st.$.b64 [%$], a; ld.$.<b8|u8|s8|b16|u16|s16|b32|u32|s32|b64|u64|s64> d, [%$]
+l -> l: st.$.b64 [%$], a; ld.$.f64 d, [%$]
+l -> w: st.$.<f64|u64|s64> [%$], a; ld.$.f32 d, [%$+4]
+l w -> l: st.$.b64 [%$], a; st.$.<b8|u8|s8|b16|u16|s16|b32> [%$+4], b; ld.$.b64 d, [%$]
+l h -> l: st.$.b64 [%$], a; st.$.<b8|u8|b16|s16> [%$+2], b; ld.$.b64 d, [%$]
+l l -> l: st.$.b64 [%$], a; st.$.<b8|s8|b16|b32|u32> [%$], b; ld.$.b64 d, [%$]
+l l -> l l: st.$.v2.b64 [%$], {a, b}; ld.$.v2.<b64|u64|f64> {e, d}, [%$]
+l l -> w w w w: st.$.v2.b64 [%$], {a, b}; ld.$.v4.<b32|s32|f32|u8|s8|s16> {d, e, m, o}, [%$]
+l l -> w w: st.$.v2.b64 [%$], {a, b}; ld.$.v4.<b32|s8> {_, d, _, e}, [%$]
+l l -> h h: st.$.v2.b64 [%$], {a, b}; ld.$.v2.<b16|u8|s8|u16> {d, e}, [%$+4]
+w w w w -> l l: st.$.v4.<b32|f32> [%$], {a, b, c, f}; ld.$.v2.b64 {d, e}, [%$]
+l w w -> l: st.$.b64 [%$], a; st.$.v2.<b8|b16> [%$], {b, c}; ld.$.b64 d, [%$]
+l -> l: cvta.$.u64 u, %$; st.b64 [u], a; ld.$.u64 d, [%$]
+l -> w: cvta.$.u64 u, %$; st.$.b64 [%$], a; ld.<u8|s8|s16|s32> d, [u+4]
+l -> l: cvta.$.u64 u, %$; cvta.to.$.u64 u, u; st.$.b64 [u], a; ld.$.s32 d, [%$+4]
+l -> p: cvta.$.u64 u, %$; isspacep.<global|shared|local|const> d, u
+l -> p: cvta.const.u64 u, %const; isspacep.<global|shared|local|const> d, u
+l -> l: st.volatile.#.b64 [%#], a; ld.volatile.#.<s8|u16|s32|b64> d, [%#]
+l -> l: st.relaxed.<cta|gpu>.global.b64 [%global], a; ld.<acquire|relaxed>.<gpu|sys>.global.<s16|b64> d, [%global]
+l -> w: st.release.gpu.global.b64 [%global], a; ld.acquire.gpu.global.<s8|u8|s16|u16|b32> d, [%global]
+l -> l: st.global<|.cg|.cs|.wt>.b64 [%global], a; ld.global<|.ca|.cg|.cs|.cv>.u64 d, [%global]
+w -> l: and.b32 t, a, 48; cvt.u64.u32 u, t; add.u64 u, u, %const; ld.const.<b8|s8|u16|s16|s32|b64> d, [u+8]
+w -> l: and.b32 t, a, 48; cvt.u64.u32 u, t; add.u64 u, u, %const; cvta.const.u64 u, u; ld.<s8|s32|b64> d, [u+8]
+w -> w w: and.b32 t, a, 48; cvt.u64.u32 u, t; add.u64 u, u, %const; ld.const.v2.<b32|s16> {d, e}, [u]
+"""
+
+ATOMICS = """
+w w -> w w: st.#.b32 [%#], a; atom.#.<and|or|xor|exch>.b32 d, [%#], b; ld.#.b32 e, [%#]
+l l -> l l: st.#.b64 [%#], a; atom.#.<and|or|xor|exch>.b64 d, [%#], b; ld.#.b64 e, [%#]
+w w -> w w: st.#.b32 [%#], a; atom.#.<add|min|max>.<u32|s32> d, [%#], b; ld.#.b32 e, [%#]
+w w -> w w: st.#.b32 [%#], a; atom.#.<inc|dec>.u32 d, [%#], b; ld.#.b32 e, [%#]
+l l -> l l: st.#.b64 [%#], a; atom.#.<add.u64|min.u64|max.u64|min.s64|max.s64> d, [%#], b; ld.#.b64 e, [%#]
+s s -> w s: st.#.b32 [%#], a; atom.#.add.f32 d, [%#], b; ld.#.b32 e, [%#]
+d d -> l D: st.#.b64 [%#], a; atom.#.add.f64 d, [%#], b; ld.#.b64 e, [%#]
+e e -> h e: st.#.b16 [%#], a; atom.#.add.noftz.f16 d, [%#], b; ld.#.b16 e, [%#]
+g g -> h g: st.#.b16 [%#], a; atom.#.add.noftz.bf16 d, [%#], b; ld.#.b16 e, [%#]
+E E -> w E: st.#.b32 [%#], a; atom.#.add.noftz.f16x2 d, [%#], b; ld.#.b32 e, [%#]
+G G -> w G: st.#.b32 [%#], a; atom.#.add.noftz.bf16x2 d, [%#], b; ld.#.b32 e, [%#]
+n n w -> w w: st.#.b32 [%#], a; atom.#.cas.b32 d, [%#], b, c; ld.#.b32 e, [%#]
+l l l -> l l: st.#.b64 [%#], a; atom.#.cas.b64 d, [%#], b, c; ld.#.b64 e, [%#]
+h h h -> h h: st.#.b16 [%#], a; atom.#.cas.b16 d, [%#], b, c; ld.#.b16 e, [%#]
+w w -> w: st.#.b32 [%#], a; red.#.<and.b32|or.b32|xor.b32|add.u32> [%#], b; ld.#.b32 d, [%#]
+w w -> w: st.#.b32 [%#], a; red.#.<min.s32|max.u32|inc.u32|dec.u32> [%#], b; ld.#.b32 d, [%#]
+l l -> l: st.#.b64 [%#], a; red.#.<and.b64|or.b64|xor.b64|add.u64|min.s64|max.u64> [%#], b; ld.#.b64 d, [%#]
+s s -> s: st.#.b32 [%#], a; red.#.add.f32 [%#], b; ld.#.b32 d, [%#]
+w w -> w w: st.#.b32 [%#], a; atom.<relaxed|acquire|release|acq_rel>.<cta|sys>.#.add.u32 d, [%#], b; ld.#.b32 e, [%#]
+w w -> w w: cvta.#.u64 u, %#; st.b32 [u], a; atom.<max.s32|exch.b32|add.u32> d, [u], b; ld.#.b32 e, [%#]
+"""
+
+WARPS = """
+-> w p: shfl.sync.<up|down|bfly|idx>.b32 d|e, a, b, c, %mask
+-> w p: shfl.sync.<up|down|bfly|idx>.b32 d|e, a, 3, <0|0x1f|0x1800|0x181f|0x1c03>, %mask
+-> w: shfl.sync.<up|down|bfly|idx>.b32 d, a, 9, 0x1f, %mask
+-> p: vote.sync.<all|any|uni>.pred d, <|!>q, %mask
+-> w: vote.sync.ballot.b32 d, <|!>q, %mask
+-> w: match.any.sync.b32 d, %few, %mask
+-> w: match.any.sync.b64 d, %few8, %mask
+-> w p: match.all.sync.b32 d|e, %few, %mask
+-> w p: match.all.sync.b64 d|e, %few8, %mask
+-> w: match.all.sync.b32 d, %few, %mask
+-> w: redux.sync.<add.u32|add.s32|min.u32|max.u32|min.s32|max.s32|and.b32|or.b32|xor.b32> d, a, %mask
+-> w p: elect.sync d|e, %mask
+"""
+
+BARRIERS = """
+-> w: <bar.red|bar.cta.red|barrier.red|barrier.cta.red>.popc.u32 d, <0|5>, <|!>q
+-> p: <bar.red|barrier.cta.red>.<and|or>.pred d, 0, <|!>q
+-> w: bar.red.popc.u32 d, 1, 96, q
+-> p: bar.red.<and|or>.pred d, 2, 96, <|!>%yes
+"""
+
+REGISTERS = """
+-> w: mov.u32 d, %<tid|ntid|ctaid|nctaid>.<x|y|z>
+-> w: mov.u32 d, %<cluster_ctaid|cluster_nctaid|clusterid|nclusterid>.<x|y|z>
+-> w: mov.u32 d, %<laneid|lanemask_eq|lanemask_lt|lanemask_le|lanemask_gt|lanemask_ge>
+-> w: mov.u32 d, %<cluster_ctarank|cluster_nctarank>
+-> w: mov.u32 d, WARP_SZ
+-> h: mov.u16 d, %<tid|ctaid>.x
+-> l: cvt.u64.u32 d, %<tid|nctaid>.y
+-> p: mov.pred d, %is_explicit_cluster
+"""
+
+CONSTANTS = ", ".join(hex(0x8123456789ABCDEF * (k + 1) % 2**64) for k in range(9))
+"""What is at %const: words of 64 bits."""
+
+
 TABLES = {
     "integers": INTEGERS,
     "logic": LOGIC,
@@ -324,4 +425,6 @@ TABLES = {
     "halves": HALVES,
     "conversions": CONVERSIONS,
     "approximations": APPROXIMATIONS,
+    "memory": MEMORY,
+    "atomics": ATOMICS,
 }

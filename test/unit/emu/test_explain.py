@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.machine import Emulator
 from coconet_ir.emu.plan import make_plan
 
+GALLERY = Path(__file__).parents[2] / "gallery"
 PUSH = """\
 .version 8.6
 .target sm_90
@@ -60,7 +63,7 @@ STORE, TELL, SIGNAL, WAIT, LEARN, LOAD = 22, 25, 26, 31, 34, 37
 """The lines of what the ranks do."""
 
 
-def push(edits: dict[int, str], repeat: int = 1, **launch: Any) -> Finding:
+def push(edits: dict[int, str], repeat: int = 1, *, kind: str = "race") -> Finding:
     """The first finding of the kernel with other text in some lines, and what is missing."""
     lines: list[str] = [*PUSH.splitlines()]
     for number, text in edits.items():
@@ -70,13 +73,12 @@ def push(edits: dict[int, str], repeat: int = 1, **launch: Any) -> Finding:
         "grid": 1,
         "block": 33,
         "arguments": ["datas", "flags", "out", {"u32": "rank"}],
-        **launch,
     }
     words = {"type": "u32", "count": 33}
     plan = {
         "ranks": 2,
         "buffers": {
-            "data": {**words, "content": 0},
+            "data": {**words, "content": 0} if kind == "race" else words,
             "flag": {"type": "u32", "count": 1, "content": 0},
             "out": words,
             "datas": {"pointers": "data"},
@@ -85,15 +87,15 @@ def push(edits: dict[int, str], repeat: int = 1, **launch: Any) -> Finding:
         "steps": [step],
         "repeat": repeat,
     }
-    return first_race("\n".join(lines) + "\n", plan)
+    return first("\n".join(lines) + "\n", plan, kind)
 
 
-def first_race(ptx: str, plan: dict[str, Any]) -> Finding:
-    """The first race of a plan's schedules, and what is missing; the same without a trace, but for the notes."""
+def first(ptx: str, plan: dict[str, Any], kind: str = "race") -> Finding:
+    """The first finding of a kind in a plan's schedules, and what is missing; a trace changes nothing but the notes."""
     emulator = Emulator(make_plan(plan, ptx).job)
     for seed in range(30):
         plain = emulator.run(seed).findings
-        if plain:
+        if plain and kind in plain[0].kind:
             (found,) = emulator.run(seed, traced=True).findings
             assert (found.kind, found.message, found.places) == (
                 plain[0].kind,
@@ -101,7 +103,7 @@ def first_race(ptx: str, plan: dict[str, Any]) -> Finding:
                 plain[0].places,
             )
             return found
-    raise AssertionError("no schedule has a finding")
+    raise AssertionError(f"no schedule has a {kind}")
 
 
 def test_lines() -> None:
@@ -240,7 +242,7 @@ def stream(code: str, block: int = 1, **launch: Any) -> Finding:
             {"kernel": "second", "grid": 1, "block": block, "arguments": ["x"], **launch},
         ],
     }
-    return first_race(STREAM.replace("LINE", code), plan)
+    return first(STREAM.replace("LINE", code), plan)
 
 
 def test_dependent_launch() -> None:
@@ -259,3 +261,42 @@ def test_constant_load() -> None:
 def test_lanes() -> None:
     (note,) = stream("mov.u32 %t, %tid.x;\nst.global.u32 [%x], %t;", block=2).notes
     assert note.startswith("no barrier (or bar.warp.sync) of the block is between `st.global.u32")
+
+
+def test_what_is_read_too_early() -> None:
+    found = push({WAIT: "mov.u32 %f, 1;"}, kind="uninitialised read")
+    assert found.notes[0].startswith("rank 1 block 0 thread")
+    assert (
+        f"has waited for nothing before `ld.global.u32 %v, [%data]` at line {LOAD}"
+        in found.notes[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("bug", "texts"),
+    [
+        (
+            "stage_fence",
+            [
+                r"stored 0x1 in byte 0 of word of rank \d by `st.volatile",
+                r"`st.volatile.* does not release what came before it: `fence.acq_rel.sys` before it",
+                r"`ld.volatile.* does not acquire, and no fence follows in time",
+            ],
+        ),
+        (
+            "replayed_epoch",
+            [
+                r"has told nobody of step 0, a copy, time \d of 3 yet",
+                r"waited for last: .* read 0x\d from byte \d of word of rank \d, stored by .* in step 1, time \d of 3",
+                "waited for last",
+            ],
+        ),
+        ("byte_flags", [r"have different sizes: what nothing orders must have one size"]),
+    ],
+)
+def test_gallery(bug: str, texts: list[str]) -> None:
+    ptx, plan = GALLERY / f"{bug}.ptx", GALLERY / f"{bug}.json"
+    found = first(ptx.read_text(), json.loads(plan.read_text()))
+    assert len(found.notes) == len(texts)
+    for have, want in zip(found.notes, texts, strict=True):
+        assert re.search(want, have), have
