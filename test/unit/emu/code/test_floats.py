@@ -76,17 +76,40 @@ def test_reciprocals(evaluate: Evaluate, numbers: Numbers, exact: Exact) -> None
             np.testing.assert_array_equal(one_nan(type, got), want)
 
 
+NEARLY_NORMAL = {
+    "mul": ((0x00800000, 0x3F7FFFFF), (0x00800000, 0xBF7FFFFF), (0x3EFFFFFF, 0x81000000)),
+    "div": ((0x00800000, 0x3F800001), (0x01000000, 0xC0000001), (0x80800000, 0xBF800001)),
+    "fma": (
+        (0xBF7FFFFF, 0x80800000, 0x00000002),
+        (0x3F7FFFFF, 0x00800001, 0x81000000),
+        (0x00800000, 0xB3800000, 0x00800000),
+        (0xBEFFFFFF, 0x01000000, 0x80000002),
+    ),
+}
+"""Operands whose exact result is a little below the least normal number."""
+
+
 @pytest.mark.parametrize("operation", COUNTS)
-def test_ftz_flushes_what_goes_in_and_comes_out(
+def test_ftz_flushes_what_goes_in_and_what_comes_out_before_it_is_rounded(
     operation: str, evaluate: Evaluate, numbers: Numbers, exact: Exact
 ) -> None:
     count = COUNTS[operation]
-    columns = [column[::5] for column in numbers(32, count, 1001)]
+    tiny = np.array(NEARLY_NORMAL.get(operation, ((0,) * count,)), np.uint32)
+    columns = [
+        np.concatenate([column[::5], tiny[:, k]])
+        for k, column in enumerate(numbers(32, count, 1001))
+    ]
     names = "abc"[:count]
-    instruction = f"{operation}.rn.ftz.f32 d, {', '.join(names)};"
-    got = evaluate(instruction, d="b32", **dict(zip(names, columns, strict=True)))
-    want = exact(operation, "rn", 8, 23, *(flush(column) for column in columns))
-    np.testing.assert_array_equal(got, flush(want))
+    given = [flush(column) for column in columns]
+    truncated = exact(operation, "rz", 8, 23, *given)
+    for mode in ("rn", "rz", "rm", "rp"):
+        instruction = f"{operation}.{mode}.ftz.f32 d, {', '.join(names)};"
+        got = evaluate(instruction, d="b32", **dict(zip(names, columns, strict=True)))
+        want = exact(operation, mode, 8, 23, *given)
+        small = truncated & np.uint32(NAN) < 0x00800000
+        want = np.where(small, want & np.uint32(0x80000000), want)
+        np.testing.assert_array_equal(got, want, mode)
+    assert operation not in NEARLY_NORMAL or (got[-len(tiny) :] & np.uint32(NAN) == 0).all()
 
 
 def test_sat_clamps_and_takes_nan_to_zero(evaluate: Evaluate, numbers: Numbers) -> None:
@@ -127,18 +150,27 @@ def test_halves_in_operations_of_f32(type: str, evaluate: Evaluate, numbers: Num
 
 
 def test_signs(evaluate: Evaluate, numbers: Numbers) -> None:
+    """Of f32 `neg` and `abs` give the canonical NaN for every NaN."""
+
+    def canonical(type: str, bits: Array) -> Array:
+        return one_nan(type, bits) if type == "f32" else bits
+
     for type, (bits, _, _) in FORMATS.items():
         a, b = numbers(bits, 2)
         top = a.dtype.type(1 << bits - 1)
         d = f"b{bits}"
-        np.testing.assert_array_equal(evaluate(f"neg.{type} d, a;", d=d, a=a), a ^ top)
-        np.testing.assert_array_equal(evaluate(f"abs.{type} d, a;", d=d, a=a), a & ~top)
+        got = evaluate(f"neg.{type} d, a;", d=d, a=a)
+        np.testing.assert_array_equal(got, canonical(type, a ^ top))
+        got = evaluate(f"abs.{type} d, a;", d=d, a=a)
+        np.testing.assert_array_equal(got, canonical(type, a & ~top))
         got = evaluate(f"copysign.{type} d, a, b;", d=d, a=a, b=b)
         np.testing.assert_array_equal(got, (a & top) | (b & ~top))
     (a,) = numbers(32, 1)
     top = np.uint32(1 << 31)
-    np.testing.assert_array_equal(evaluate("neg.ftz.f32 d, a;", d="b32", a=a), flush(a) ^ top)
-    np.testing.assert_array_equal(evaluate("abs.ftz.f32 d, a;", d="b32", a=a), flush(a) & ~top)
+    got = evaluate("neg.ftz.f32 d, a;", d="b32", a=a)
+    np.testing.assert_array_equal(got, one_nan("f32", flush(a) ^ top))
+    got = evaluate("abs.ftz.f32 d, a;", d="b32", a=a)
+    np.testing.assert_array_equal(got, one_nan("f32", flush(a) & ~top))
 
 
 def extreme(opcode: str, a: float, b: float, propagate: bool) -> float:
