@@ -111,10 +111,12 @@ class Requests:
 
     def _lost(self, location: Location, slot: int, site: int) -> Access | None:
         """Another thread's store that a store of what was computed from an older value of the location overwrites."""
-        run, block = self.run, self.run.grid_block(slot)
-        loads = run.emulator.updates(site)
+        run = self.run
+        if not (loads := run.emulator.updates(site)):
+            return None
+        block = run.grid_block(slot)
         reads = (location.reads.get((slot, scope)) for scope in _SCOPES)
-        if not loads or not any(
+        if not any(
             read is not None and read.site in loads and block.did(slot, read.epoch)
             for read in reads
         ):
@@ -146,18 +148,20 @@ class Requests:
     def _is_sound(self, request: Request, write: bool) -> bool:
         """Whether an access is aligned and inside of memory."""
         run, bytes = self.run, request.size * request.scalars
-        inside = request.offset < run.space.limit or self._is_local(request)
-        if not request.address % bytes and inside:
+        aligned = not request.address % bytes
+        if aligned and (request.offset < run.space.limit or self._is_local(request)):
             return True
         me = run.access(request.slot, request.site)
-        if request.address % bytes:
+        if not aligned:
             return run.reports.misaligned(me, request.offset, bytes, write)
         return run.reports.outside(me, request.offset, bytes, write)
 
     def _is_local(self, request: Request) -> bool:
         """Whether it is local memory, which nobody else has; atomic operations have none there."""
-        atomic = self._op[request.slot] == Op.ATOMIC
-        return not atomic and self.run.space.local <= request.offset < len(self.run.space.bytes)
+        space = self.run.space
+        if request.offset < space.limit or self._op[request.slot] == Op.ATOMIC:
+            return False
+        return space.local <= request.offset < len(space.bytes)
 
     # What else
 
