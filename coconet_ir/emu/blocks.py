@@ -158,6 +158,7 @@ class Grid:
         run = self.run
         slots = block.slots
         self.end = join((self.end, join(run.clocks_of(slots), slots, run.epochs[slots])))
+        run.set_clocks(slots, self.start)  # what they knew is in `end`, and takes memory
         run.emulator.code.call("destroy")(run.handles.ctypes.data, block.first, block.count)
         self.resident -= 1
         self.unfinished -= 1

@@ -135,10 +135,11 @@ class Emulator:
         answer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 4)(
             run.weak.on_access
         )
-        more = ctypes.CFUNCTYPE(ctypes.c_int64)(run.weak.new_readers)
+        more = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(
+            run.weak.on_many_readers
+        )
         self._set("on_access", ctypes.cast(answer, ctypes.c_void_p).value)
         self._set("new_readers", ctypes.cast(more, ctypes.c_void_p).value)
-        self._set("threads", self.threads)
         try:
             run.go()
         finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,8 @@ class Weak:
         self._records = run.records.ctypes.data
         self._same: list[tuple[Access, Access, int, int]] = []
         """Granules of one store where another lane has stored at the same instruction, and the values there."""
-        self._rows: list[npt.NDArray[np.uint64]] = []
+        self._rows: dict[int, npt.NDArray[np.uint64]] = {}
+        """Of readers, by granule."""
 
     def on_access(self, me: int, offset: int, bytes: int, site: int, kind: int) -> int:
         """Decide about a weak access: 0 if it may go on. `kind` is 0 for a load, 1 for a store, 2 for `ld.nc`."""
@@ -89,10 +89,30 @@ class Weak:
                 self.run.reports.race("data race", me, other, offset)
                 break
 
-    def new_readers(self) -> int:
-        """The address of a row for readers of a granule."""
-        self._rows.append(np.zeros(self.run.emulator.threads, np.uint64))
-        return self._rows[-1].ctypes.data
+    def on_many_readers(self, me: int, granule: int) -> int:
+        """Give a granule a row for its readers; 0 if that fails."""
+        try:
+            return self._new_readers((me - self._records) // RECORD.itemsize, granule).ctypes.data
+        except Exception as error:
+            self.error = error
+            return 0
+
+    def _new_readers(self, slot: int, granule: int) -> npt.NDArray[np.uint64]:
+        """A row for the readers of a granule: the first slot, how many, and a word for each.
+
+        Of shared memory they are those of the block.
+        """
+        first, count = 0, self.run.emulator.threads
+        if granule * self.run.granule >= self.run.space.shared:
+            block = self.run.grid_block(slot)
+            first, count = block.first, block.count
+        row = self._rows.get(granule)
+        if row is None or len(row) != count + 2:
+            row = self._rows[granule] = np.zeros(count + 2, np.uint64)
+        else:
+            row[:] = 0
+        row[:2] = first, count
+        return row
 
     # Shadow and memory
 
@@ -116,18 +136,18 @@ class Weak:
         """Who has read ordinary memory since."""
         _, *words, state = self._shadow[granule].tolist()
         if state > _FLAGS:
-            words += (ctypes.c_uint64 * self.run.emulator.threads).from_address(state)
+            words += self._rows[granule][2:].tolist()
         return [unpack(word) for word in words if word]
 
     def add_readers(self, granule: int, readers: Sequence[Access]) -> None:
         """Say who has read ordinary memory that was written by `set_state`."""
         if not readers:
             return
-        address = self.new_readers()
-        row = (ctypes.c_uint64 * self.run.emulator.threads).from_address(address)
+        row = self._new_readers(readers[0].slot, granule)
         for access in readers:
-            row[access.slot] = max(row[access.slot], access.word)  # the later one of a slot
-        self._shadow[granule, STATE] = address
+            index = access.slot - int(row[0]) + 2
+            row[index] = max(int(row[index]), access.word)  # the later one of a slot
+        self._shadow[granule, STATE] = row.ctypes.data
 
     def read(self, offset: int, bytes: int) -> int:
         """A value in memory."""

@@ -2,7 +2,7 @@
 
 A check of happens-before (FastTrack): an access is a word of thread, epoch and site; it came before the present one if
 the thread knows of that epoch. A granule has its last writer and some readers; more readers that do not know of each
-other get a row with a word for each thread. What is out of the ordinary is left to the scheduler (`@on_access`).
+other get a row with a word for each thread that there may be (`Weak.new_readers`). What is out of the ordinary is left to the scheduler (`@on_access`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,6 @@ declare void @free(ptr)
 
 @on_access = global ptr null
 @new_readers = global ptr null
-@threads = global i64 0
 
 define internal i1 @ordered(i64 %entry, i64 %self, ptr %row) alwaysinline {{
   %other = xor i64 %entry, %self
@@ -120,14 +119,20 @@ readers:
 {_tries()}
 grow:
   %function = load ptr, ptr @new_readers
-  %made = call i64 %function()
+  %made = call i64 %function(ptr %me, i64 %granule)
   store i64 %made, ptr %state.p
-  br label %many
+  %failed = icmp eq i64 %made, 0
+  br i1 %failed, label %no, label %many
+no:
+  ret i1 false
 many:
   %address.row = load i64, ptr %state.p
   %list = inttoptr i64 %address.row to ptr
+  %first = load i64, ptr %list
   %thread = lshr i64 %self, {THREAD_SHIFT}
-  %mine = getelementptr i64, ptr %list, i64 %thread
+  %behind = sub i64 %thread, %first
+  %index = add i64 %behind, 2
+  %mine = getelementptr i64, ptr %list, i64 %index
   store i64 %entry.new, ptr %mine
   ret i1 true
 bad:
@@ -159,12 +164,14 @@ rows:
   %none = icmp eq i64 %state, 0
   br i1 %none, label %write, label %scan
 scan:
-  %count = load i64, ptr @threads
   %list = inttoptr i64 %state to ptr
+  %count.p = getelementptr i64, ptr %list, i64 1
+  %count = load i64, ptr %count.p
+  %entries = getelementptr i64, ptr %list, i64 2
   br label %next
 next:
   %i = phi i64 [ 0, %scan ], [ %i.next, %more ]
-  %reader.p = getelementptr i64, ptr %list, i64 %i
+  %reader.p = getelementptr i64, ptr %entries, i64 %i
   %reader = load i64, ptr %reader.p
   %known = call i1 @ordered(i64 %reader, i64 %self, ptr %row)
   br i1 %known, label %more, label %bad
