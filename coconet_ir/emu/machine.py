@@ -13,10 +13,11 @@ import numpy as np
 from coconet_ir.emu.code.compile import Code, Kernel, compile_ptx
 from coconet_ir.emu.code.layout import MOST_THREADS, RECORD
 from coconet_ir.emu.code.table import Refused
+from coconet_ir.emu.explore import Search
 from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.run import Run
-from coconet_ir.emu.schedule import Schedule
+from coconet_ir.emu.schedule import Name, Schedule, Seeded
 from coconet_ir.emu.space import Space
 from coconet_ir.emu.streams import Slots, place_launches
 from coconet_ir.runtime.steps import Launch, parts
@@ -102,9 +103,13 @@ class Emulator:
         """Whether a store's value is computed from a strong load."""
         return False
 
-    def run(self, seed: int) -> Outcome:
-        """Run under the schedule of a seed."""
-        run = Run(self, Schedule(seed), seed)
+    def run(self, schedule: Schedule | Name) -> Outcome:
+        """Run under a schedule, or that of a name."""
+        if isinstance(schedule, int):
+            schedule = Seeded(schedule)
+        elif isinstance(schedule, str):
+            schedule = Search(schedule)
+        run = Run(self, schedule)
         answer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 4)(
             run.weak.on_access
         )
