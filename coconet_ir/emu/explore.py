@@ -120,6 +120,10 @@ class _Event:
     wrote: bool = False
     known: Known = field(default_factory=dict[int, int])
 
+    def knows(self, other: _Event) -> bool:
+        """Whether another event came before in every schedule that is the same but for independent steps."""
+        return self.known.get(other.step.slot, -1) >= other.number
+
 
 def _is_simple_load(step: Step) -> bool:
     return step.op == Op.LOAD and step.scalars == 1
@@ -281,16 +285,19 @@ class Search(Schedule):
             event.found = event.newest
         newest = self._run.strong.last(step.offset, step.size)
         event.wrote = step.op == Op.STORE or (step.op == Op.ATOMIC and newest > event.newest[0])
-        known = dict(self._known.get(step.slot, {}))
+        event.known = dict(self._known.get(step.slot, {}))
+        for other in reversed(self._events):
+            if not event.knows(other) and event.before.knows(other.step.slot, other.epoch):
+                _join(event.known, other.known)
         turned: list[_Event] = []
         for other in reversed(self._events):
             turns, follows = _relation(other, event)
-            if turns and not _knows(event, known, other):
+            if turns and not event.knows(other):
                 turned.append(other)
             if follows:
-                _join(known, other.known)
-        known[step.slot] = event.number
-        event.known = self._known[step.slot] = known
+                _join(event.known, other.known)
+        event.known[step.slot] = event.number
+        self._known[step.slot] = event.known
         self._events.append(event)
         for other in turned:
             self._want(other, event)
@@ -301,21 +308,17 @@ class Search(Schedule):
         }
 
     def _want(self, first: _Event, second: _Event) -> None:
-        """Try what leads to the second of two events before the first."""
-        pick = first.pick
-        if second.step.slot in pick.steps:
-            pick.wanted.add(second.step.slot)
-            return
-        between = self._events[first.number + 1 : second.number]
-        leading = [
-            event.step.slot
-            for event in between
-            if event.step.slot in pick.steps and _knows(second, second.known, event)
-        ]
-        if not leading:
-            pick.wanted.update(pick.steps)
-        elif pick.wanted.isdisjoint(leading):
-            pick.wanted.add(leading[0])
+        """Try what leads to the second of two events without the first."""
+        rest = self._events[first.number + 1 : second.number]
+        rest = [event for event in rest if not event.knows(first)] + [second]
+        leading = {
+            event.step.slot: None
+            for at, event in enumerate(rest)
+            if not any(event.knows(other) for other in rest[:at])
+        }
+        ready = [slot for slot in leading if slot in first.pick.steps]
+        if first.pick.wanted.isdisjoint(ready):
+            first.pick.wanted.update(ready[:1] or first.pick.steps)
 
 
 def _relation(first: _Event, second: _Event) -> tuple[bool, bool]:
@@ -343,12 +346,6 @@ def _wakes(event: _Event, sleeper: Step) -> bool:
     if step.op == Op.LOAD or not step.overlaps(sleeper):
         return False
     return not _is_simple_load(sleeper)  # which finds what is new in any case
-
-
-def _knows(event: _Event, known: Known, other: _Event) -> bool:
-    """Whether another event came before in every schedule that is the same."""
-    slot = other.step.slot
-    return known.get(slot, -1) >= other.number or event.before.knows(slot, other.epoch)
 
 
 def _join(known: Known, other: Known) -> None:

@@ -51,8 +51,8 @@ class Location:
     weak_writers: list[Access]
     """Who wrote before there was a history; the first message is what they left."""
     weak_readers: list[Access]
-    reads: dict[int, Access] = field(default_factory=dict[int, Access])
-    """The last strong read of each slot."""
+    reads: dict[tuple[int, int], Access] = field(default_factory=dict[tuple[int, int], Access])
+    """The last strong read of each slot and scope."""
     released: dict[int, Release] = field(default_factory=dict[int, Release])
     """The last release operation of each slot: later writes of the slot go on with it."""
     checked: dict[int, int] = field(default_factory=dict[int, int])
@@ -240,7 +240,7 @@ class Strong:
                 run.reports.race("data race", me, message.access, location.offset)
                 return None
         message = location.messages[index - location.first]
-        location.reads[slot] = me
+        location.reads[slot, scope] = me
         if index != oldest:
             run.set_clock(slot, run.clocks[slot].with_seen(location.number, index))
         if not run.emulator.is_reduction(site):  # which reads, but is no part of an acquire pattern
