@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from coconet_ir.emu.code.layout import Op, Order
+from coconet_ir.emu.polls import polls
 from coconet_ir.emu.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Step(NamedTuple):
 
     slot: int
     op: int
+    site: int
     offset: int
     size: int
     scalars: int
@@ -113,6 +115,8 @@ class _Event:
     epoch: int
     before: Clock
     """What its thread knew by synchronisation."""
+    state: bytes | None
+    """Of the thread, if it is in a loop that only waits."""
     newest: list[int]
     """The newest message at each of its places, before."""
     found: list[int] = field(default_factory=list[int])
@@ -136,6 +140,7 @@ class Search(Schedule):
         """The first run is that of a name."""
         self.is_holding = False
         self._path: list[_Decision] = []
+        self._polls: frozenset[int] = frozenset()
         self._given = dict(
             (int(at), int(index))
             for at, index in (one.split("=") for one in name[1:].split(",") if one)
@@ -143,6 +148,8 @@ class Search(Schedule):
 
     def begin(self, run: Run) -> None:
         self._run = run
+        if not self._polls:
+            self._polls = polls(run.emulator.code)
         self._depth = 0
         self._taken: list[int] = []
         """The decisions of this run that had alternatives, as numbers of these."""
@@ -262,9 +269,9 @@ class Search(Schedule):
             op, asked = self._run.requests.peek(slot)
             step = None
             if op in (Op.LOAD, Op.STORE, Op.ATOMIC):
-                step = Step(slot, op, asked.offset, asked.size, asked.scalars)
+                step = Step(slot, op, asked.site, asked.offset, asked.size, asked.scalars)
             elif op == Op.FENCE and asked.order & Order.SC:
-                step = Step(slot, op, 0, 0, 0)
+                step = Step(slot, op, 0, 0, 0, 0)
             self._steps[slot] = step
         return self._steps[slot]
 
@@ -273,7 +280,8 @@ class Search(Schedule):
         del self._steps[slot]
         newest = [run.strong.last(place, step.size) for place in step.places]
         epoch, before = int(run.epochs[slot]), run.clocks[slot]
-        self._event = _Event(step, len(self._events), pick, epoch, before, newest)
+        state = run.state(slot) if step.site in self._polls else None
+        self._event = _Event(step, len(self._events), pick, epoch, before, state, newest)
 
     def _settle(self) -> None:
         """See what the last step has done, and which earlier ones it might have come before."""
@@ -281,6 +289,12 @@ class Search(Schedule):
         if event is None:
             return
         step = event.step
+        if event.state is not None and self._step(step.slot) == step and not self._run.findings and self._run.state(step.slot) == event.state:
+            if event.found != event.newest:
+                raise Repeated
+            event.pick.void = True
+            self._asleep = dict(event.pick.asleep)
+            return
         if step.op == Op.ATOMIC:
             event.found = event.newest
         newest = self._run.strong.last(step.offset, step.size)
