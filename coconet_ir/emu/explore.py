@@ -115,8 +115,6 @@ class _Event:
     epoch: int
     before: Clock
     """What its thread knew by synchronisation."""
-    state: bytes | None
-    """Of the thread, if it is in a loop that only waits."""
     newest: list[int]
     """The newest message at each of its places, before."""
     found: list[int] = field(default_factory=list[int])
@@ -140,7 +138,7 @@ class Search(Schedule):
         """The first run is that of a name."""
         self.is_holding = False
         self._path: list[_Decision] = []
-        self._polls: frozenset[int] = frozenset()
+        self._polls: dict[int, int] = {}
         self._given = dict(
             (int(at), int(index))
             for at, index in (one.split("=") for one in name[1:].split(",") if one)
@@ -216,10 +214,9 @@ class Search(Schedule):
         return found
 
     def waits(self) -> None:
-        if self._event is not None:
-            self._event.pick.void = not self._run.findings
-            self._asleep = dict(self._event.pick.asleep)
-            self._event = None
+        if self._event is not None and not self._run.findings:
+            self._undo(self._event)
+        self._event = None
 
     def holds(self, rank: int, block: int, slot: int) -> bool:
         return False
@@ -280,8 +277,13 @@ class Search(Schedule):
         del self._steps[slot]
         newest = [run.strong.last(place, step.size) for place in step.places]
         epoch, before = int(run.epochs[slot]), run.clocks[slot]
-        state = run.state(slot) if step.site in self._polls else None
-        self._event = _Event(step, len(self._events), pick, epoch, before, state, newest)
+        run.records["turn"][slot] = 0
+        self._event = _Event(step, len(self._events), pick, epoch, before, newest)
+
+    def _undo(self, event: _Event) -> None:
+        """What a thread did is as if it had not been picked."""
+        event.pick.void = True
+        self._asleep = dict(event.pick.asleep)
 
     def _settle(self) -> None:
         """See what the last step has done, and which earlier ones it might have come before."""
@@ -289,12 +291,10 @@ class Search(Schedule):
         if event is None:
             return
         step = event.step
-        if event.state is not None and self._step(step.slot) == step and not self._run.findings and self._run.state(step.slot) == event.state:
-            if event.found != event.newest:
+        if self._polls.get(step.site) == self._run.records["turn"][step.slot]:
+            if event.found != event.newest:  # the newer one is tried beside it
                 raise Repeated
-            event.pick.void = True
-            self._asleep = dict(event.pick.asleep)
-            return
+            return self._undo(event)
         if step.op == Op.ATOMIC:
             event.found = event.newest
         newest = self._run.strong.last(step.offset, step.size)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
@@ -178,12 +177,6 @@ class Run:
         block = self.blocks[slot]
         assert block is not None
         return block
-
-    def state(self, slot: int) -> bytes:
-        """What a suspended thread keeps: its registers that are read again, and its local memory."""
-        frame = ctypes.string_at(int(self.handles[slot]), int(self.records["frame"][slot]))
-        local = int(self.records["local"][slot])
-        return frame + self.space.bytes[local : local + self.space.local_stride].tobytes()
 
     def next_epoch(self, slot: int) -> None:
         """What a slot does from here on is not known to whom it told of itself."""

@@ -50,8 +50,6 @@ def kernel_text(writer: ThreadWriter, symbol: str) -> str:
         "%size = call i64 @llvm.coro.size.i64()",
         "%memory = call ptr @malloc(i64 %size)",
         "%handle = call ptr @llvm.coro.begin(token %id, ptr %memory)",
-        f"%frame = getelementptr i8, ptr %me, i64 {place('frame')}",
-        "store i64 %size, ptr %frame",
     ]
     end = [
         "end:",
