@@ -43,6 +43,13 @@ class Step(NamedTuple):
         """Where its scalars are."""
         return range(self.offset, self.offset + self.size * self.scalars, self.size or 1)
 
+    @property
+    def keys(self) -> range:
+        """Steps that may be dependent have one in common."""
+        if self.op == Op.FENCE:
+            return range(-1, 0)
+        return range(self.offset // 8, (self.offset + self.size * self.scalars - 1) // 8 + 1)
+
     def overlaps(self, other: Step) -> bool:
         """Whether it accesses bytes that another one accesses."""
         return (
@@ -152,7 +159,9 @@ class Search(Schedule):
         self._taken: list[int] = []
         """The decisions of this run that had alternatives, as numbers of these."""
         self._events: list[_Event] = []
-        self._known: dict[int, Known] = {}
+        self._by_slot: dict[int, list[_Event]] = {}
+        self._at: dict[int, list[int]] = {}
+        """The numbers of events, by what they access."""
         self._asleep: dict[int, tuple[Step, int]] = {}
         self._steps: dict[int, Step | None] = {}
         self._event: _Event | None = None
@@ -299,19 +308,19 @@ class Search(Schedule):
             event.found = event.newest
         newest = self._run.strong.last(step.offset, step.size)
         event.wrote = step.op == Op.STORE or (step.op == Op.ATOMIC and newest > event.newest[0])
-        event.known = dict(self._known.get(step.slot, {}))
-        for other in reversed(self._events):
-            if not event.knows(other) and event.before.knows(other.step.slot, other.epoch):
-                _join(event.known, other.known)
+        event.known = self._told(event)
         turned: list[_Event] = []
-        for other in reversed(self._events):
+        for number in sorted({n for key in step.keys for n in self._at.get(key, ())}, reverse=True):
+            other = self._events[number]
             turns, follows = _relation(other, event)
             if turns and not event.knows(other):
                 turned.append(other)
             if follows:
                 _join(event.known, other.known)
         event.known[step.slot] = event.number
-        self._known[step.slot] = event.known
+        for key in step.keys:
+            self._at.setdefault(key, []).append(event.number)
+        self._by_slot.setdefault(step.slot, []).append(event)
         self._events.append(event)
         for other in turned:
             self._want(other, event)
@@ -320,6 +329,20 @@ class Search(Schedule):
             for slot, (sleeper, newest) in event.pick.asleep.items()
             if slot != step.slot and not _wakes(event, sleeper)
         }
+
+    def _told(self, event: _Event) -> Known:
+        """What came before an event in its own thread, and by synchronisation."""
+        before = self._by_slot.get(event.step.slot)
+        known = dict(before[-1].known) if before else {}
+        if not before or before[-1].before.row is not event.before.row:
+            for slot, events in self._by_slot.items():
+                for other in reversed(events):
+                    if known.get(slot, -1) >= other.number:
+                        break
+                    if event.before.knows(slot, other.epoch):
+                        _join(known, other.known)
+                        break
+        return known
 
     def _want(self, first: _Event, second: _Event) -> None:
         """Try what leads to the second of two events without the first."""
