@@ -1,4 +1,4 @@
-"""What the process in which kernels run answers."""
+"""What the process in which kernels run is asked, and what it answers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,19 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from coconet_ir.emu.findings import Finding
+from coconet_ir.emu.job import Job
+from coconet_ir.emu.schedule import Name
+
+
+@dataclass(frozen=True)
+class Explore:
+    """Run the next of all schedules, or the first one."""
+
+    first: bool
+
+
+Request: TypeAlias = Job | Name | Explore
+"""A job to make ready; the name of a schedule to run; or one of all."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +36,17 @@ class Ran:
     findings: tuple[Finding, ...]
     memory: tuple[Mapping[int, bytes], ...]
     seconds: float
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What one of all schedules gave."""
+
+    name: Name
+    ran: Ran | None
+    """None if it was given up, as what was left of it repeats another one."""
+    more: bool
+    """Whether there are others."""
 
 
 @dataclass(frozen=True)
@@ -49,4 +73,4 @@ class Broken:
     message: str
 
 
-Answer: TypeAlias = Ready | Ran | RefusedPTX | WrongPTX | Broken
+Answer: TypeAlias = Ready | Ran | Explored | RefusedPTX | WrongPTX | Broken

@@ -1,11 +1,11 @@
 """All schedules of a job that may differ: what each strong read finds, and in which order threads go on.
 
-It is dynamic partial-order reduction with sleep sets (Flanagan and Godefroid, POPL 2005; Godefroid, 1996). Schedules run
-one after the other, depth first. A *step* of a thread is a strong access or a `fence.sc` with all that follows up to the
-next one; only the order of steps can matter, as weak accesses are ordered by steps or race in any order. Of schedules
-that differ only by the order of independent steps one runs. Steps are dependent that write the same location, or are
+This is dynamic partial-order reduction with source sets and sleep sets (Abdulla et al., POPL 2014). Schedules run one
+after the other, depth first. A *step* of a thread is a strong access or a `fence.sc`, with all that follows up to the
+next one: only the order of steps can matter, as weak accesses are ordered by them, or race whatever the order. Of
+schedules that differ by the order of independent steps one runs. Steps are dependent if both write a location, or are
 fences. A read that finds an older message is independent of the writes of newer ones; for it to find one of these, the
-write is tried before it.
+write is tried before it. A turn in vain of a loop that only waits (`polls.py`) is as if the thread had not run.
 """
 
 from __future__ import annotations
@@ -364,7 +364,7 @@ def _relation(first: _Event, second: _Event) -> tuple[bool, bool]:
     if one.slot == two.slot:
         return False, False
     if one.op == Op.FENCE or two.op == Op.FENCE:
-        return (one.op == two.op,) * 2
+        return one.op == two.op, one.op == two.op
     if not one.overlaps(two):
         return False, False
     if two.op == Op.LOAD:  # an older message is found in the other order too
@@ -390,14 +390,24 @@ def _join(known: Known, other: Known) -> None:
         known[slot] = max(number, known.get(slot, -1))
 
 
-def explore(emulator: Emulator) -> Iterator[tuple[str, Outcome | None]]:
-    """Run all schedules: the name of each and what it showed, None if it was given up as it repeats others."""
-    search = Search()
-    while True:
+@dataclass(frozen=True)
+class Tried:
+    """A schedule of a search."""
+
+    name: str
+    outcome: Outcome | None
+    """None if it was given up."""
+    more: bool
+    """Whether there are others."""
+
+
+def explore(emulator: Emulator) -> Iterator[Tried]:
+    """Run all schedules that may differ, one after the other."""
+    search, more = Search(), True
+    while more:
         try:
             outcome = emulator.run(search)
         except Repeated:
             outcome = None
-        yield search.name, outcome
-        if not search.advance():
-            return
+        name, more = search.name, search.advance()
+        yield Tried(name, outcome, more)

@@ -57,7 +57,7 @@ class Seeded:
     """Decisions that a seed makes. Seed 0 runs in order, reads the newest and holds nobody back."""
 
     def __init__(self, seed: int):
-        self.name = seed
+        self.name: Name = seed
         self.is_holding = False
         self._random = random.Random(seed)
         self._plain = seed == 0
