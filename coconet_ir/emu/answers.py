@@ -12,17 +12,6 @@ from coconet_ir.emu.schedule import Name
 
 
 @dataclass(frozen=True)
-class Explore:
-    """Run the next of all schedules, or the first one."""
-
-    first: bool
-
-
-Request: TypeAlias = Job | Name | Explore
-"""A job to make ready; the name of a schedule to run; or one of all."""
-
-
-@dataclass(frozen=True)
 class Ready:
     """The job can be run."""
 
@@ -73,4 +62,21 @@ class Broken:
     message: str
 
 
+@dataclass(frozen=True)
+class Turn:
+    """A schedule to run."""
+
+    name: Name
+    traced: bool = False
+    """Whether a race says what is missing."""
+
+
+@dataclass(frozen=True)
+class Explore:
+    """Run the next of all schedules, or the first one."""
+
+    first: bool
+
+
+Request: TypeAlias = Job | Turn | Explore
 Answer: TypeAlias = Ready | Ran | Explored | RefusedPTX | WrongPTX | Broken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Ids = npt.NDArray[np.int64]
 WARP = 32
 FULL = (1 << WARP) - 1
+_OF_BLOCK = [SPECIALS.index(n) for n in ("%ctaid.x", "%ctaid.y", "%ctaid.z", "%smid")]
 BARRIERS = 16
 """Barriers of a block."""
 
@@ -58,6 +59,7 @@ class Grid:
         """Slots that wait for the launch before."""
         self.before = before
         self.parameters = self._pack()
+        self.specials = self._specials()
         if step.cooperative and self.unfinished > self.most:
             run.reports.add(
                 "invalid",
@@ -104,18 +106,23 @@ class Grid:
         run.next_epochs(slots)
         block.epochs = run.epochs[slots].copy()
         run.set_clocks(slots, self.start)
-        run.strong.forget(range(first, first + count))
-        run.waiting.forget(range(first, first + count))
+        if run.trace is not None:
+            run.trace.meeting(slots.tolist())
         records = run.records[first : first + count]
         shared = self.kernel.shared + self.step.shared
+        cleared = range(0)
         if shared:
-            records["shared"] = run.space.place_shared(block.place, shared)
+            records["shared"], cleared = run.space.place_shared(block.place, shared)
+        run.strong.forget(range(first, first + count), cleared)
+        run.waiting.forget(range(first, first + count))
         records["shared_bytes"] = shared
         records["start"] = self.start.address
         records["variables"] = run.space.global_address(run.space.variables[self.rank])
         records["parameters"] = self.parameters.ctypes.data
         records["fuel"] = FUEL
-        records["specials"] = self._specials(block)
+        records["specials"] = self.specials
+        for name, value in zip(_OF_BLOCK, (*block.index, block.place), strict=True):
+            records["specials"][:, name] = value
         run.emulator.code.call("create")(
             self.kernel.address,
             run.handles.ctypes.data,
@@ -126,26 +133,25 @@ class Grid:
         )
         run.ready.append(slots)
 
-    def _specials(self, block: Block) -> npt.NDArray[np.uint32]:
+    def _specials(self) -> npt.NDArray[np.uint32]:
+        """The special registers of the threads of a block, but for those of the block."""
         threads = np.arange(self.threads)
         x, y, z = self.step.block
-        table = dict(
-            zip(
-                SPECIALS,
-                (
-                    *(threads % x, threads // x % y, threads // (x * y)),
-                    *(x, y, z),
-                    *block.index,
-                    *self.step.grid,
-                    *(threads % WARP, threads // WARP, -(-self.threads // WARP)),
-                    *(block.place, self.run.emulator.job.sms, self.number),
-                ),
-                strict=True,
-            )
-        )
+        table = {
+            "%tid.x": threads % x,
+            "%tid.y": threads // x % y,
+            "%tid.z": threads // (x * y),
+            **dict(zip(("%ntid.x", "%ntid.y", "%ntid.z"), (x, y, z), strict=True)),
+            **dict(zip(("%nctaid.x", "%nctaid.y", "%nctaid.z"), self.step.grid, strict=True)),
+            "%laneid": threads % WARP,
+            "%warpid": threads // WARP,
+            "%nwarpid": -(-self.threads // WARP),
+            "%nsmid": self.run.emulator.job.sms,
+            "%gridid": self.number,
+        }
         found = np.zeros((self.threads, len(SPECIALS)), np.uint32)
-        for column, name in enumerate(SPECIALS):
-            found[:, column] = table[name]
+        for name, column in table.items():
+            found[:, SPECIALS.index(name)] = column
         return found
 
     def block_ended(self, block: Block) -> None:
@@ -188,6 +194,8 @@ class Grid:
             self.blocked.append(slot)
             return False
         self.run.set_clock(slot, join((self.run.clocks[slot], previous.end)))
+        if self.run.trace is not None:
+            self.run.trace.meeting([slot])
         return True
 
 
@@ -197,9 +205,13 @@ class _Arrivals:
 
     expected: int
     """How many threads it is for; 0 for all of the block."""
+    reduces: bool
+    """Whether it is that of `bar.red`."""
     waiting: list[Ids] = field(default_factory=list[Ids])
+    passed: list[Ids] = field(default_factory=list[Ids])
+    """Threads that arrived and do not wait."""
     arrived: list[Clock] = field(default_factory=list[Clock])
-    """What threads know that do not wait."""
+    """What those knew."""
     total: int = 0
     holds: list[bool] = field(default_factory=list[bool])
 
@@ -210,8 +222,8 @@ class Block:
     def __init__(self, grid: Grid, number: int, first: int, count: int, place: int):
         self.grid, self.run = grid, grid.run
         self.number, self.first, self.count, self.place = number, first, count, place
-        self.rank = grid.rank
         self.index = _triple(number, grid.step.grid)
+        self.rank = self.index[2] if grid.step.virtual else grid.rank
         self.slots: Ids = np.arange(first, first + count)
         self.epochs: Any = None
         """Of its threads, at its start."""
@@ -263,41 +275,71 @@ class Block:
         """Threads arrive at barriers."""
         operands, kinds = self.run.records["operands"], self.run.records["values"]
         given, kind = operands[slots, :2], kinds[slots, 0]
+        first = cast(list[int], given[0].tolist())
         alike = len(slots) == 1 or bool((given == given[0]).all())
-        if alike and not kind.any():  # all do `bar.sync` at one barrier
-            number, count = given[0].tolist()
-            barrier = self._barrier(number, count, slots)
+        if alike and not np.count_nonzero(kind):  # all do `bar.sync` at one barrier
+            number, count = first
+            barrier = self._barrier(number, count, slots, False)
             if barrier is not None:
                 barrier.total += len(slots)
                 barrier.waiting.append(slots)
                 self._try(number)
             return
         for number, count in np.unique(given, axis=0).tolist():
-            these = slots[(given == (number, count)).all(axis=1)]
-            barrier = self._barrier(number, count, these)
-            if barrier is None:
-                return
-            barrier.total += len(these)
-            barrier.holds += (operands[these, 2] != 0).tolist()
-            arrives = kinds[these, 0] == int(Barrier.ARRIVE)
-            if arrives.any():
-                barrier.arrived.append(self.run.meet(these[arrives]))
-                self.resumable.append(these[arrives])
-            barrier.waiting.append(these[~arrives])
-            self._try(number)
+            all_of_it = slots[(given == (number, count)).all(axis=1)]
+            reduce = kinds[all_of_it, 0] >= int(Barrier.REDUCE_AND)
+            for reduces in (True, False):
+                these = all_of_it[reduce == reduces]
+                if len(these) and not self._arrive(number, count, these, reduces):
+                    return
 
-    def _barrier(self, number: int, count: int, slots: Ids) -> _Arrivals | None:
+    def _arrive(self, number: int, count: int, slots: Ids, reduces: bool) -> bool:
+        """Threads arrive at one barrier, not all in the same way; False after a finding."""
+        barrier = self._barrier(number, count, slots, reduces)
+        if barrier is None:
+            return False
+        operands, kinds = self.run.records["operands"], self.run.records["values"]
+        barrier.total += len(slots)
+        if reduces:
+            barrier.holds += (operands[slots, 2] != 0).tolist()
+        passes = kinds[slots, 0] == int(Barrier.ARRIVE)
+        if passes.any():
+            passed = slots[passes]
+            barrier.arrived.append(self.run.meet(passed))
+            barrier.passed.append(passed)
+            self.resumable.append(passed)
+        barrier.waiting.append(slots[~passes])
+        self._try(number)
+        return not self.run.findings
+
+    def _barrier(self, number: int, count: int, slots: Ids, reduces: bool) -> _Arrivals | None:
         """A barrier for `count` threads, all of the block if 0; None after a finding."""
-        barrier = self.barriers.setdefault(number, _Arrivals(count))
-        if barrier.expected == count and number < BARRIERS:
-            return barrier
-        text = (
-            f"barrier {number} is for {count} threads and for {barrier.expected} at once"
-            if number < BARRIERS
-            else f"there is no barrier {number}: a block has {BARRIERS}"
-        )
-        self._refuse(text, slots)
-        return None
+        text = ""
+        if number >= BARRIERS:
+            text = f"there is no barrier {number}: a block has {BARRIERS}"
+        elif count % WARP:
+            text = f"barrier {number} is for {count} threads, which are no whole warps"
+        barrier = self.barriers.setdefault(number, _Arrivals(count, reduces))
+        expected = barrier.expected or self.count
+        if expected != (count or self.count):
+            text = (
+                f"barrier {number} is for {count or self.count} threads and for {expected} at once"
+            )
+        elif barrier.reduces != reduces:
+            text = f"barrier {number} is of bar.red for some threads and not for others"
+        if text:
+            self._refuse(text, slots)
+            return None
+        return barrier
+
+    def _total(self, barrier: _Arrivals) -> int:
+        """How many threads have arrived: warps count as whole ones (PTX ISA, 9.7.13.1), without lanes that ended."""
+        places = np.concatenate((*barrier.waiting, *barrier.passed)) - self.first
+        there = np.zeros(-(-self.count // WARP) * WARP, np.bool_)
+        there[: self.count] = self.alive
+        there[places] = True
+        gone = ~there.reshape(-1, WARP)[np.unique(places // WARP)]
+        return len(places) + int(np.count_nonzero(gone))
 
     def _refuse(self, text: str, slots: Ids) -> None:
         run, slot = self.run, int(slots[0])
@@ -308,13 +350,14 @@ class Block:
         """Let a barrier's threads go on if all have arrived."""
         run, barrier = self.run, self.barriers[number]
         expected = barrier.expected or self.living
-        if barrier.total < expected:
+        total = self._total(barrier) if barrier.expected else barrier.total
+        if total < expected:
             return
         slots = barrier.waiting[0]
         if len(barrier.waiting) > 1:
             slots = np.sort(np.concatenate(barrier.waiting))
-        if barrier.total > expected:
-            text = f"barrier {number} is for {expected} threads, but {barrier.total} arrive"
+        if total > expected:
+            text = f"barrier {number} is for {expected} threads, but {total} arrive"
             return self._refuse(text, slots)
         del self.barriers[number]
         if not len(slots):
@@ -323,6 +366,8 @@ class Block:
         clock = join(clocks, slots, run.epochs[slots])
         run.next_epochs(slots)
         run.set_clocks(slots, clock)
+        if run.trace is not None:
+            run.trace.meeting(slots.tolist())
         if barrier.holds:
             self._reduce(barrier, slots)
         run.ready.append(slots)
@@ -389,6 +434,8 @@ class Block:
         if kind == Warp.SYNC:
             for row, present in zip(slots, active, strict=True):
                 run.set_clocks(row[present], run.meet(row[present]))
+                if run.trace is not None:
+                    run.trace.meeting(row[present].tolist())
             return
         first, second = exchange(kind, run.records["operands"][slots][..., 1:4], active)
         run.records["values"][slots[active], 0] = first[active]

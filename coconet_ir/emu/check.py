@@ -21,6 +21,7 @@ from coconet_ir.emu.answers import (
     Ready,
     RefusedPTX,
     Request,
+    Turn,
     WrongPTX,
 )
 from coconet_ir.emu.code.table import Refused
@@ -80,15 +81,17 @@ def check(
             names = [seed] if isinstance(seed, str) else range(seed, seed + schedules)
             tried = (Explored(name, running.run(name), more=True) for name in names)
             schedules = len(names)
-        report = _collect(case, tried, schedules, most_findings, progress)
+        report = _collect(case, running, tried, schedules, most_findings, progress)
         complete = report.complete if exhaustive else None
-        return replace(report, complete=complete, compile_seconds=running.seconds)
+        return replace(report, complete=complete)
 
 
 def run_once(job: Job, seed: Name = 0) -> Ran:
     """Run one schedule. Raises what `check` does."""
     with _service.worker() as worker:
-        return _Running(worker, job).run(seed)
+        running = _Running(worker, job)
+        ran = running.run(seed)
+        return running.run(seed, traced=True) if ran.findings else ran
 
 
 def assert_clean(
@@ -104,6 +107,7 @@ def assert_clean(
 
 def _collect(
     case: Case,
+    running: _Running,
     tried: Iterable[Explored],
     most: int,
     most_findings: int,
@@ -131,11 +135,15 @@ def _collect(
             key = _identity(finding)
             if key in found:
                 found[key] = replace(found[key], count=found[key].count + 1)
-            else:
-                found[key] = Found(replace(finding, schedule=one.name), 1)
+                continue
+            if one.ran.findings:  # the same, with what is missing
+                (finding,) = running.run(one.name, traced=True).findings
+            found[key] = Found(replace(finding, schedule=one.name), 1)
         if len(found) >= most_findings:
             break
-    return Report(tuple(found.values()), schedules, 0.0, seconds, case.job.labels, not more)
+    return Report(
+        tuple(found.values()), schedules, running.seconds, seconds, case.job.labels, not more
+    )
 
 
 def _identity(finding: Finding) -> Hashable:
@@ -157,9 +165,9 @@ class _Running:
         self.seconds = answer.seconds
         """It took to compile them."""
 
-    def run(self, name: Name) -> Ran:
-        """Run a schedule. Raises what `check` does."""
-        answer = self._ask(name, f"the schedule of seed {name} ran")
+    def run(self, name: Name, *, traced: bool = False) -> Ran:
+        """Run a schedule; with a trace a race says what is missing. Raises what `check` does."""
+        answer = self._ask(Turn(name, traced), f"the schedule of seed {name} ran")
         assert isinstance(answer, Ran)
         return answer
 

@@ -29,16 +29,16 @@ class Clock:
     def address(self) -> int:
         """Where the row is."""
         if not self._address:
-            self._address = self.row.ctypes.data
+            self._address = self.row.__array_interface__["data"][0]
         return self._address
 
     def knows(self, slot: int, epoch: int) -> bool:
         """Whether what a slot did in an epoch came before."""
-        return bool(self.row[slot] >= epoch)
+        return self.row.item(slot) >= epoch
 
     def oldest(self, location: int) -> int:
         """The index of the oldest message of a location that may be read."""
-        return int(self._seen[location]) if location < len(self._seen) else 0
+        return self._seen.item(location) if location < len(self._seen) else 0
 
     def with_slot(self, slot: int, epoch: int) -> Clock:
         """One that also knows what a slot did up to an epoch."""
@@ -49,10 +49,15 @@ class Clock:
     def with_seen(self, location: int, index: int) -> Clock:
         """One for which a location's messages before `index` are past."""
         size = len(self._seen)
-        seen = np.zeros(size if location < size else 2 * location + 8, np.int32)
-        seen[:size] = self._seen
+        if location < size:
+            seen = self._seen.copy()
+        else:
+            seen = np.zeros(2 * location + 8, np.int32)
+            seen[:size] = self._seen
         seen[location] = index
-        return Clock(self.row, seen)
+        clock = Clock(self.row, seen)
+        clock._address = self._address
+        return clock
 
     @staticmethod
     def join(
@@ -73,7 +78,9 @@ class Clock:
 
 
 def _latest(first: Row, second: Row) -> Row:
-    short, long = sorted((first, second), key=len)
+    if len(first) == len(second):
+        return np.maximum(first, second)
+    short, long = (first, second) if len(first) < len(second) else (second, first)
     found = long.copy()
     part = found[: len(short)]
     np.maximum(part, short, out=part)

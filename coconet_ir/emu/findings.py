@@ -19,7 +19,7 @@ Kind: TypeAlias = Literal[
     "wrong value",
     "invalid",
 ]
-"""`invalid` is what else PTX leaves undefined: a barrier that others miss, an integer divided by zero, a trap."""
+"""`invalid` is what else PTX leaves undefined: a barrier that others miss, a trap."""
 
 Triple: TypeAlias = tuple[int, int, int]
 

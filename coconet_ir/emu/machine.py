@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from coconet_ir.emu import host
 from coconet_ir.emu.code.compile import Code, Kernel, compile_ptx
 from coconet_ir.emu.code.layout import MOST_THREADS, RECORD
 from coconet_ir.emu.code.table import Refused
@@ -20,7 +21,19 @@ from coconet_ir.emu.run import Run
 from coconet_ir.emu.schedule import Name, Schedule, Seeded
 from coconet_ir.emu.space import Space
 from coconet_ir.emu.streams import Slots, place_launches
+from coconet_ir.emu.updates import updates
 from coconet_ir.runtime.steps import Launch, parts
+
+
+def _granule(job: Job) -> int:
+    """The most bytes, 4 at most, that divide all that hosts access."""
+    found = 4
+    for rank in job.ranks:
+        for step in rank.steps:
+            if not isinstance(step, Launch):
+                for place, count in (*host.reads(step), host.writes(step)):
+                    found |= place.offset | count
+    return found & -found
 
 
 @dataclass(frozen=True)
@@ -40,8 +53,10 @@ class Emulator:
         """Raises `PTXError` and `Refused`."""
         self.job = job
         launches = [step for rank in job.ranks for step in rank.steps if isinstance(step, Launch)]
-        self.code: Code = compile_ptx(job.ptx, frozenset(step.kernel for step in launches))
+        names = frozenset(step.kernel for step in launches)
+        self.code: Code = compile_ptx(job.ptx, names, _granule(job))
         kernels = self.code.kernels
+        self._updates: dict[str, Mapping[int, frozenset[int]]] = {}
         self.slots: list[Slots] = []
         count = len(job.ranks)
         for rank in job.ranks:
@@ -81,6 +96,15 @@ class Emulator:
                 f"{launch.kernel} is launched with {threads} threads a block, but declares {most}",
                 0,
             )
+        if prod(bounds.get("reqnctapercluster", (1,))) > 1:
+            raise Refused(
+                f"{launch.kernel} is a kernel of clusters of several blocks", kernel.function.line
+            )
+        if launch.virtual and launch.grid[2] != len(self.job.ranks):
+            raise Refused(
+                f"{launch.kernel} is launched for {launch.grid[2]} of {len(self.job.ranks)} ranks",
+                0,
+            )
         parameters = kernel.function.parameters
         if len(parameters) != len(launch.arguments):
             raise Refused(
@@ -99,17 +123,20 @@ class Emulator:
         """Whether an access is `red`."""
         return self.code.sites[site].instruction.opcode == "red"
 
-    def updates(self, site: int) -> bool:
-        """Whether a store's value is computed from a strong load."""
-        return False
+    def updates(self, site: int) -> frozenset[int]:
+        """The sites of the strong loads that the value of a strong store is computed from."""
+        kernel = self.code.sites[site].kernel
+        if kernel not in self._updates:
+            self._updates[kernel] = updates(self.code.kernels[kernel].function, self.code.sites)
+        return self._updates[kernel].get(site, frozenset())
 
-    def run(self, schedule: Schedule | Name) -> Outcome:
-        """Run under a schedule, or that of a name."""
+    def run(self, schedule: Schedule | Name, *, traced: bool = False) -> Outcome:
+        """Run under a schedule, or that of a name; with a trace a race says what is missing."""
         if isinstance(schedule, int):
             schedule = Seeded(schedule)
         elif isinstance(schedule, str):
             schedule = Search(schedule)
-        run = Run(self, schedule)
+        run = Run(self, schedule, traced)
         answer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 4)(
             run.weak.on_access
         )

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, get_args
 
 import numpy as np
 
+from coconet_ir.analysis.dist import Kind
+from coconet_ir.emu.contents import content, element
 from coconet_ir.emu.expected import Expected, Memories, difference
 from coconet_ir.emu.findings import Finding
+from coconet_ir.emu.host import writes
 from coconet_ir.emu.job import Job, Memory, Rank
 from coconet_ir.emu.reader import Node, parse
-from coconet_ir.runtime.steps import Clear, Copy, Launch, Place, Step
+from coconet_ir.runtime.steps import (
+    Argument,
+    Clear,
+    Collective,
+    CollectiveKind,
+    Copy,
+    Launch,
+    Place,
+    Step,
+)
 from coconet_ir.sim.elements import (
     ELEMENTS,
     FLOATS,
     Array,
     DType,
     compute_type,
+    element_name,
     is_float,
     round_to,
-    unsigned,
 )
 
 TYPES: dict[str, DType] = {
@@ -34,6 +45,9 @@ TYPES: dict[str, DType] = {
     **{"e4m3": FLOATS["f8E4M3FN"], "e5m2": FLOATS["f8E5M2"]},
 }
 """NumPy types by what PTX calls them."""
+
+REDUCING = ("all_reduce", "reduce", "reduce_scatter")
+"""Collectives that reduce."""
 
 MOST_RANKS = 64
 MOST_BYTES = 1 << 30
@@ -165,10 +179,11 @@ class _Reader:
             node.fail(
                 f"buffers are larger than {MOST_BYTES >> 20} MiB in all: check a smaller size"
             )
-        content = None
+        first = None
         if "content" in parts:
-            content = self._content(self._on(parts["content"], rank), rank, name, dtype, count)
-        return _Buffer(name, owner, dtype, count, content)
+            given = self._on(parts["content"], rank)
+            first = content(given, rank, name, dtype, count, self.folder)
+        return _Buffer(name, owner, dtype, count, first)
 
     def _pointers(self, parts: Mapping[str, Node], rank: int) -> tuple[Place, ...]:
         target = self._on(parts["pointers"], rank)
@@ -182,69 +197,6 @@ class _Reader:
             offset = self._on(parts["offset"], rank).integer(0, least)
         owner = self.buffers[0][name].owner
         return tuple(Place(owner, offset, there) for there in range(self.ranks))
-
-    # Contents
-
-    def _content(self, node: Node, rank: int, name: str, dtype: DType, count: int) -> Array:
-        """The elements that a content gives a buffer."""
-        if node.is_list:
-            elements = [_element(one, dtype) for one in node.items()]
-            found = np.array(elements, dtype)
-        elif node.has("random"):
-            return self._random(node, rank, name, dtype, count)
-        elif node.has("file"):
-            found = self._file(node.object(("file",))["file"], dtype)
-        else:
-            if not (node.is_text or isinstance(node.value, int | float)):
-                node.expected("a number, a list of them, or an object with 'random' or 'file'")
-            return np.full(count, _element(node, dtype), dtype)
-        if found.size != count:
-            node.fail(f"has {found.size} elements for {count} of '{name}'")
-        return found
-
-    def _random(self, node: Node, rank: int, name: str, dtype: DType, count: int) -> Array:
-        parts = node.object(("random",), ("seed", "same"))
-        seed = parts["seed"].integer(0) if "seed" in parts else 0
-        same = "same" in parts and parts["same"].flag()
-        rng = np.random.default_rng([seed, zlib.crc32(name.encode()), 0 if same else rank])
-        kind = parts["random"]
-        if kind.is_list:
-            ends = kind.items()
-            if len(ends) != 2:
-                kind.expected("two integers, the least and the one above the greatest")
-            low, high = (end.integer(-(2**63)) for end in ends)
-            if low >= high:
-                kind.fail("the second integer must be above the first")
-            for end in (low, high - 1):
-                _element(replace(kind, value=end), dtype)
-            integers = rng.integers(low, high, count)
-            return (
-                round_to(integers.astype(np.float64), dtype)
-                if is_float(dtype)
-                else integers.astype(dtype)
-            )
-        kind.one_of(("normal",), "a distribution")
-        if not is_float(dtype):
-            kind.fail("normal numbers are for floats; [0, 100] gives integers below 100")
-        return round_to(rng.standard_normal(count), dtype)
-
-    def _file(self, node: Node, dtype: DType) -> Array:
-        path = self.folder / node.text("a file")
-        try:
-            with path.open("rb") as file:
-                found: Any = np.load(file, allow_pickle=False)
-        except OSError as error:
-            node.fail(f"cannot read '{path}': {error.strerror or error}")
-        except (ValueError, EOFError):
-            node.fail(f"'{path}' is no .npy file of a plain array")
-        if not isinstance(found, np.ndarray):
-            node.fail(f"'{path}' holds several arrays; a .npy file has one")
-        array = cast(Array, found).reshape(-1)
-        if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
-            array = array.view(dtype)  # how NumPy keeps types that it lacks
-        if array.dtype != dtype:
-            node.fail(f"'{path}' holds {array.dtype}, not {dtype}")
-        return array
 
     # Steps
 
@@ -264,12 +216,16 @@ class _Reader:
                 ("shared", "cooperative", "dependent"),
             )
             read = self._launch
+        elif node.has("collective"):
+            needed = ("collective", "of", "to")
+            optional = ("count", "reduction", "root", "pairs")
+            read = self._collective
         elif node.has("copy"):
             needed, optional, read = ("copy", "to"), ("bytes",), self._copy
         elif node.has("clear"):
             needed, optional, read = ("clear",), ("bytes",), self._clear
         else:
-            node.expected("an object with 'kernel', 'copy' or 'clear'")
+            node.expected("an object with 'kernel', 'collective', 'copy' or 'clear'")
         parts = node.object(needed, ("ranks", *optional))
         if rank not in self._whose(parts):
             return None
@@ -287,7 +243,13 @@ class _Reader:
             "dependent" in parts and parts["dependent"].flag(),
         )
 
-    def _argument(self, node: Node, rank: int) -> Place | bytes:
+    def _argument(self, node: Node, rank: int) -> Argument:
+        if node.is_list:
+            return tuple(self._part(self._on(one, rank), rank) for one in node.items())
+        return self._part(node, rank)
+
+    def _part(self, node: Node, rank: int) -> Place | bytes:
+        """An argument, or what is in one that is a structure."""
         if node.is_text or node.has("buffer"):
             return self._place(node, rank)[0]
         members = node.members()
@@ -296,7 +258,7 @@ class _Reader:
         value, dtype = self._on(members[type], rank), TYPES[type]
         if value.value in ("rank", "ranks"):
             value = replace(value, value=rank if value.value == "rank" else self.ranks)
-        return np.array(_element(value, dtype), dtype).tobytes()
+        return np.array(element(value, dtype), dtype).tobytes()
 
     def _copy(self, parts: Mapping[str, Node], rank: int) -> Copy:
         source, left = self._place(parts["copy"], rank)
@@ -305,6 +267,66 @@ class _Reader:
         if bytes > room:
             parts["to"].fail(f"has {room} bytes for {bytes}: say with 'bytes' how many are moved")
         return Copy(source, target, bytes)
+
+    def _collective(self, parts: Mapping[str, Node], rank: int) -> Collective:
+        group = tuple(self._whose(parts))
+        kind: Any = parts["collective"].one_of(get_args(CollectiveKind), "a collective")
+        source, left = self._place(parts["of"], rank)
+        target, room = self._place(parts["to"], rank)
+        for name in ("of", "to"):
+            if parts[name].has("rank"):
+                parts[name].fail("a collective takes and gives buffers of the rank itself")
+        dtype = self._dtype(source, rank)
+        if self._dtype(target, rank) != dtype:
+            parts["to"].fail("holds elements of another type")
+        count = left // dtype.itemsize
+        if "count" in parts:
+            count = parts["count"].integer(0, count)
+        if kind in ("reduce_scatter", "all_to_all") and count % len(group):
+            parts["collective"].fail(f"{count} elements are no {len(group)} parts of one size")
+        reduction = ""
+        if kind in REDUCING:
+            reduction = self._reduction(parts, dtype)
+        elif "reduction" in parts:
+            parts["reduction"].fail(f"{kind} reduces nothing")
+        members = len(group) - 1
+        root = parts["root"].integer(0, members) if "root" in parts else 0
+        pairs = (
+            tuple(self._pair(one, members) for one in parts["pairs"].items())
+            if "pairs" in parts
+            else ()
+        )
+        if "root" in parts and kind not in ("reduce", "broadcast"):
+            parts["root"].fail(f"{kind} has no root")
+        if (kind == "permute") != ("pairs" in parts):
+            parts["collective"].fail("'pairs' are what permute takes, and nothing else")
+        found = Collective(
+            kind, group, source, target, count, _element_name(dtype), reduction, root, pairs
+        )
+        needs = writes(found)[1]
+        if needs > room:
+            parts["to"].fail(f"has {room} bytes for {needs}")
+        return found
+
+    def _reduction(self, parts: Mapping[str, Node], dtype: DType) -> str:
+        if "reduction" not in parts:
+            parts["collective"].fail(f"needs 'reduction': {', '.join(Kind)}")
+        name = parts["reduction"].one_of([kind.value for kind in Kind], "a reduction")
+        if name == Kind.AVG and not is_float(dtype):
+            parts["reduction"].fail("averages are of floats")
+        if name in (Kind.MAX, Kind.MIN) and dtype.kind == "u":
+            parts["reduction"].fail("is not there for unsigned integers")
+        return name
+
+    def _pair(self, node: Node, most: int) -> tuple[int, int]:
+        items = node.items()
+        if len(items) != 2:
+            node.expected("two positions in the group: who gives, and who takes")
+        giver, taker = (one.integer(0, most) for one in items)
+        return giver, taker
+
+    def _dtype(self, place: Place, rank: int) -> DType:
+        return next(one.dtype for one in self.buffers[rank].values() if one.owner == place.owner)
 
     def _clear(self, parts: Mapping[str, Node], rank: int) -> Clear:
         target, left = self._place(parts["clear"], rank)
@@ -315,12 +337,15 @@ class _Reader:
         if node.is_text:
             buffer = self._named(node, rank)
             return Place(buffer.owner), buffer.bytes
-        parts = node.object(("buffer",), ("offset",))
-        buffer = self._named(self._on(parts["buffer"], rank), rank)
+        parts = node.object(("buffer",), ("offset", "rank"))
+        whose = None
+        if "rank" in parts:
+            whose = self._on(parts["rank"], rank).integer(0, self.ranks - 1)
+        buffer = self._named(self._on(parts["buffer"], rank), rank if whose is None else whose)
         offset = 0
         if "offset" in parts:
             offset = self._on(parts["offset"], rank).integer(0, buffer.bytes)
-        return Place(buffer.owner, offset), buffer.bytes - offset
+        return Place(buffer.owner, offset, whose), buffer.bytes - offset
 
     def _named(self, node: Node, rank: int) -> _Buffer:
         return self.buffers[rank][node.one_of(self.buffers[rank], f"a buffer of rank {rank}")]
@@ -331,9 +356,11 @@ class _Reader:
         for number, node in enumerate(self.parts["steps"].items()):
             parts = node.members()
             if rank in self._whose(parts):
-                kind = next(kind for kind in ("kernel", "copy", "clear") if kind in parts)
-                name = f"step {number}" if kind == "kernel" else f"step {number}, a {kind}"
-                names.append(name)
+                kind = next(k for k in ("kernel", "collective", "copy", "clear") if k in parts)
+                what = {"kernel": "", "copy": ", a copy", "clear": ", a clear"}.get(kind)
+                if what is None:
+                    what = f", {self._on(parts[kind], rank).text()}"
+                names.append(f"step {number}{what}")
         behind = [f", time {time + 1} of {times}" if times > 1 else "" for time in range(times)]
         return [f"{name}{end}" for end in behind for name in names]
 
@@ -356,7 +383,7 @@ class _Reader:
         """The elements that a buffer should hold."""
         kind = next((one for one in ("initial", "gather", *_REDUCTIONS) if node.has(one)), None)
         if kind is None:
-            return self._content(node, rank, buffer.name, buffer.dtype, buffer.count)
+            return content(node, rank, buffer.name, buffer.dtype, buffer.count, self.folder)
         parts = node.object((kind,), ("rank",) if kind == "initial" else ())
         source = parts[kind]
         if kind == "initial":
@@ -389,13 +416,24 @@ class _Reader:
 
 
 def _in_order(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """The steps, each launch behind the launch before it."""
+    """The steps, each launch behind all launches before it: a dependent one may end before those that it did not wait
+    for are known."""
     found: list[Step] = []
+    running: tuple[int, ...] = ()
+    """The launches since the last step that is none."""
     for number, step in enumerate(steps):
-        if isinstance(step, Launch) and number and isinstance(steps[number - 1], Launch):
-            step = replace(step, after=(number - 1,))
+        if not isinstance(step, Launch):
+            running = ()
+        else:
+            step = replace(step, after=running)
+            running = (*running, number) if step.dependent else (number,)
         found.append(step)
     return tuple(found)
+
+
+def _element_name(dtype: DType) -> str:
+    """What a collective calls a type: sums and products of unsigned integers have the bits of those of signed ones."""
+    return f"i{8 * dtype.itemsize}" if dtype.kind == "u" else element_name(dtype)
 
 
 def _agreed(labels: Sequence[Sequence[str]]) -> dict[int, str]:
@@ -416,28 +454,3 @@ def _extent(node: Node, most: tuple[int, int, int]) -> tuple[int, int, int]:
         node.expected("one to three numbers")
     x, y, z = (*(one.integer(1, limit) for one, limit in zip(items, most)), 1, 1)[:3]
     return x, y, z
-
-
-def _element(node: Node, dtype: DType) -> Any:
-    """A number as an element of a type, or by its bits."""
-    if node.is_text:
-        bits = _bits(node, dtype)
-        return np.array(bits, unsigned(dtype)).view(dtype)[()]
-    value = node.number()
-    if is_float(dtype):
-        return round_to(np.array(value, np.float64), dtype)[()]
-    if isinstance(value, float):
-        node.expected("an integer")
-    info = np.iinfo(dtype)
-    return dtype.type(node.integer(int(info.min), int(info.max)))
-
-
-def _bits(node: Node, dtype: DType) -> int:
-    text = node.text()
-    try:
-        bits = int(text, 16) if text.startswith("0x") else -1
-    except ValueError:
-        bits = -1
-    if not 0 <= bits < 1 << 8 * dtype.itemsize:
-        node.expected(f'a number, or {8 * dtype.itemsize} bits as "0x0"')
-    return bits

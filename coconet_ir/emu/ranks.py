@@ -148,7 +148,8 @@ class Stream:
 
     def _check(self, kind: str, place: Place, count: int) -> int | None:
         run = self.run
-        region = run.space.buffers[self.rank][place.owner]
+        whose = self.rank if place.rank is None else place.rank
+        region = run.space.buffers[whose][place.owner]
         start = region.offset + place.offset
         if place.offset + count > region.bytes:
             run.reports.add(
@@ -158,9 +159,8 @@ class Stream:
                 [self.where()],
             )
             return None
-        end = start + count // run.granule * run.granule
         me = run.records.ctypes.data + self.rank * run.records.itemsize
-        good = run.emulator.code.call(kind)(me, start, end, 0)
+        good = run.emulator.code.call(kind)(me, start, start + count, 0)
         return start if good else None
 
     # Collectives

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from coconet_ir.emu import hangs
+from coconet_ir.emu import explain, hangs
 from coconet_ir.emu.access import Access
 from coconet_ir.emu.findings import Finding, Kind, Where, who
 
@@ -49,14 +49,16 @@ class Reports:
         second = self.where(other.slot, other.site, other.epoch)
         name, behind = self.run.space.name(offset)
         message = f"{who(first)} and {who(second)} access byte {behind} of {name}, and nothing orders them"
-        self.add(kind, message, [first, second], offset, self._missing(me, other))
+        self.add(kind, message, [first, second], offset, self._missing(kind, me, other))
         return False
 
-    def _missing(self, me: Access, other: Access) -> tuple[str, ...]:
-        """What is missing between two accesses."""
-        if me.scope is not None and other.scope is not None:
-            return ("both are strong, but the scope of one does not include the other thread",)
-        return self.run.strong.explain(other.slot, other.epoch, me.slot)
+    def _missing(self, kind: Kind, me: Access, other: Access) -> tuple[str, ...]:
+        """What is missing between two accesses; known where the run has a trace."""
+        if me.scope is not None and other.scope is not None and kind == "data race":
+            return explain.between_strong(self.run, me, other)
+        if self.run.trace is None:
+            return ()
+        return explain.Explanation(self.run, self.run.trace, other, me).notes()
 
     def lost(self, me: Access, other: Access, offset: int) -> None:
         """A store overwrites another one that its value does not know of."""
@@ -101,7 +103,9 @@ class Reports:
         where = self.where(me.slot, me.site)
         name, behind = self.run.space.name(offset)
         text = f"{who(where)} loads byte {behind} of {name}, which nobody has written"
-        self.add("uninitialised read", text, [where], offset)
+        trace = self.run.trace
+        notes = () if trace is None else explain.waited(self.run, trace, me)
+        self.add("uninitialised read", text, [where], offset, notes)
         return False
 
     def hang(self) -> None:

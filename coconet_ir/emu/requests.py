@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from coconet_ir.emu.access import Access
-from coconet_ir.emu.code.layout import FUEL, GROWTH, RECORD, Op, place
+from coconet_ir.emu.code.layout import RECORD, Op, Scope, place
 from coconet_ir.emu.strong import Location
 
 if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
 
 _FIRST, _END = place("op") // 8, (place("operands") + 16) // 8
+_SCOPES = (Scope.CTA, Scope.GPU, Scope.SYS)
 _OPERANDS = place("operands") // 8 - _FIRST
 
 
@@ -37,6 +38,7 @@ class Requests:
     def __init__(self, run: Run):
         self.run = run
         self._words = run.records.view("u8").reshape(-1, RECORD.itemsize // 8)
+        self._op = run.records["op"]
         self._values, self._operands = run.records["values"], run.records["operands"]
         self._serve = {
             Op.LOAD: self._load,
@@ -68,6 +70,11 @@ class Requests:
         run, slot, site = self.run, request.slot, request.site
         if not self._is_sound(request, write=False):
             return False
+        if self._is_local(request):
+            for index in range(request.scalars):
+                offset = request.offset + index * request.size
+                self._values[slot, index] = run.weak.read(offset, request.size)
+            return True
         found: list[Location] = []
         for index in range(request.scalars):
             offset = request.offset + index * request.size
@@ -92,26 +99,33 @@ class Requests:
         mask = (1 << 8 * request.size) - 1
         for index in range(request.scalars):
             offset = request.offset + index * request.size
+            value = int(self._operands[slot, index]) & mask
+            if self._is_local(request):
+                run.weak.write(offset, request.size, value)
+                continue
             location = run.strong.location(slot, offset, request.size, site, read=False, write=True)
             if location is None:
                 return False
             if (lost := self._lost(location, slot, site)) is not None:
                 run.reports.lost(run.access(slot, site), lost, location.offset)
                 return False
-            value = int(self._operands[slot, index]) & mask
             if not run.strong.write(location, slot, site, request.order, request.scope, value):
                 return False
             run.waiting.wake(location)
         return True
 
     def _lost(self, location: Location, slot: int, site: int) -> Access | None:
-        """Another thread's store that a store of what was computed from an older value overwrites."""
-        if self.run.emulator.updates(site):
-            seen = self.run.strong.newer(location, slot)
-            for message in location.since(seen + 1):
-                if message.access.slot != slot:
-                    return message.access
-        return None
+        """Another thread's store that a store of what was computed from an older value of the location overwrites."""
+        run, block = self.run, self.run.grid_block(slot)
+        loads = run.emulator.updates(site)
+        reads = (location.reads.get((slot, scope)) for scope in _SCOPES)
+        if not loads or not any(
+            read is not None and read.site in loads and block.did(slot, read.epoch)
+            for read in reads
+        ):
+            return None
+        newer = location.since(run.strong.newer(location, slot) + 1)
+        return next((one.access for one in newer if one.access.slot != slot), None)
 
     def _atomic(self, request: Request) -> bool:
         run, slot, site = self.run, request.slot, request.site
@@ -137,23 +151,29 @@ class Requests:
     def _is_sound(self, request: Request, write: bool) -> bool:
         """Whether an access is aligned and inside of memory."""
         run, bytes = self.run, request.size * request.scalars
-        if not request.address % bytes and request.offset < run.space.limit:
+        inside = request.offset < run.space.limit or self._is_local(request)
+        if not request.address % bytes and inside:
             return True
         me = run.access(request.slot, request.site)
         if request.address % bytes:
             return run.reports.misaligned(me, request.offset, bytes, write)
         return run.reports.outside(me, request.offset, bytes, write)
 
+    def _is_local(self, request: Request) -> bool:
+        """Whether it is local memory, which nobody else has; atomic operations have none there."""
+        atomic = self._op[request.slot] == Op.ATOMIC
+        return not atomic and self.run.space.local <= request.offset < len(self.run.space.bytes)
+
     # What else
 
     def _fence(self, request: Request) -> bool:
-        self.run.strong.fence(request.slot, request.order, request.scope)
+        self.run.strong.fence(request.slot, request.site, request.order, request.scope)
         return True
 
     def _take_turn(self, request: Request) -> bool:
-        turns = self.run.waiting.take_turn(request.slot, request.site)
-        self.run.records["fuel"][request.slot] = FUEL << (turns or 0) // GROWTH
-        return turns is not None
+        fuel = self.run.waiting.take_turn(request.slot, request.site)
+        self.run.records["fuel"][request.slot] = fuel or 0
+        return fuel is not None
 
     def _read_clock(self, request: Request) -> bool:
         time = self.run.waiting.read_clock(request.slot, request.site)

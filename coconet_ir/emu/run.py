@@ -16,6 +16,7 @@ from coconet_ir.emu.ranks import Stream
 from coconet_ir.emu.reports import Reports
 from coconet_ir.emu.requests import Requests
 from coconet_ir.emu.strong import Strong
+from coconet_ir.emu.trace import Trace
 from coconet_ir.emu.waiting import Waiting
 from coconet_ir.emu.weak import Weak
 
@@ -35,7 +36,7 @@ _NEXT_EPOCH = np.uint64(1 << SITE_BITS)
 class Run:
     """The state of a run. Of what is ready the schedule picks one after the other."""
 
-    def __init__(self, emulator: Emulator, schedule: Schedule):
+    def __init__(self, emulator: Emulator, schedule: Schedule, traced: bool):
         self.emulator, self.schedule = emulator, schedule
         self.space, self.granule = emulator.space, emulator.space.granule
         self.records, self.handles = emulator.records, emulator.handles
@@ -54,6 +55,7 @@ class Run:
         self.weak, self.strong = Weak(self), Strong(self)
         self.waiting = Waiting(self)
         self.requests = Requests(self)
+        self.trace = Trace(self) if traced else None
         self.time = 0
         """Virtual nanoseconds."""
         self._prepare(start)
@@ -62,6 +64,9 @@ class Run:
         self._held: list[Item] = []
         self._ops = self.records["op"]
         self._selves, self._rows = self.records["self"], self.records["row"]
+        self._op, self._epoch = self._ops.data, self.epochs.data  # for one slot
+        self._self, self._row = self._selves.data, self._rows.data
+        self.next_epochs(np.arange(len(self.streams)))  # hosts do nothing in that of first contents
         self._resume = emulator.code.call("resume")
         self._places = self.handles.ctypes.data, self.records.ctypes.data, RECORD.itemsize
         self._one = np.zeros(1, np.int64)
@@ -124,7 +129,7 @@ class Run:
         self.weak.check_same()
         if self.findings:
             return
-        if self._ops[slot] in _TOGETHER:
+        if self._op[slot] in _TOGETHER:
             rest = self._sort(self.grid_block(slot), np.array([slot]))
             if len(rest):
                 self._advance(rest)
@@ -143,11 +148,14 @@ class Run:
 
     def _sort(self, block: Block, slots: Ids) -> Ids:
         """See why threads are suspended; which of them may go on at once."""
-        ops = self._ops[slots]
         again: list[Ids] = []
-        alike = len(slots) == 1 or bool((ops == ops[0]).all())
-        for op in [int(ops[0])] if alike else np.unique(ops).tolist():
-            these = slots if alike else slots[ops == op]
+        if len(slots) == 1:
+            ops, different = self._ops, [self._op[int(slots[0])]]
+        else:
+            ops = self._ops[slots]
+            different = sorted(set(cast(list[int], ops.tolist())))
+        for op in different:
+            these = slots if len(different) == 1 else slots[ops == op]
             if op == Op.EXIT:
                 block.leave(these)
             elif op == Op.BARRIER:
@@ -180,8 +188,8 @@ class Run:
 
     def next_epoch(self, slot: int) -> None:
         """What a slot does from here on is not known to whom it told of itself."""
-        self.epochs[slot] += 1
-        self._selves[slot] += _NEXT_EPOCH
+        self._epoch[slot] += 1
+        self._self[slot] += 1 << SITE_BITS
 
     def next_epochs(self, slots: Ids) -> None:
         """The same for many."""
@@ -190,8 +198,9 @@ class Run:
 
     def set_clock(self, slot: int, clock: Clock) -> None:
         """A thread knows more."""
+        if clock.row is not self.clocks[slot].row:
+            self._row[slot] = clock.address
         self.clocks[slot] = clock
-        self._rows[slot] = clock.address
 
     def set_clocks(self, slots: Ids, clock: Clock) -> None:
         """Threads know the same."""
@@ -211,7 +220,7 @@ class Run:
 
     def access(self, slot: int, site: int, scope: int | None = None) -> Access:
         """What a slot does now."""
-        return Access(slot, int(self.epochs[slot]), site, scope)
+        return Access(slot, self._epoch[slot], site, scope)
 
     def comes_before(self, access: Access, slot: int) -> bool:
         """Whether an access came before what a slot does now."""

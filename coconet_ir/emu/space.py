@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from os import sysconf
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,10 @@ class Space:
     """All memory of a job. `slots` are of threads; slot r is the host of rank r."""
 
     def __init__(self, job: Job, code: Code, blocks: int, shared: int, slots: int, local: int):
-        """`blocks` is how many blocks with `shared` bytes are there at once; `local` are the bytes of a thread."""
+        """`blocks` is how many blocks with `shared` bytes are there at once; `local` are the bytes of a thread.
+
+        Raises `MemoryError` for more than this machine has.
+        """
         self._job, self._code = job, code
         self.granule = code.granule
         self.regions: list[Region] = []
@@ -67,10 +71,11 @@ class Space:
         self.local = _aligned(self.limit + GAP)
         self.local_stride = -(-local // 16) * 16
         total = self.local + slots * self.local_stride
+        cells = (self.limit + GAP) // self.granule * WORDS
+        if 2 * (total + 8 * cells) > sysconf("SC_PHYS_PAGES") * sysconf("SC_PAGE_SIZE"):
+            raise MemoryError
         self.bytes = _array(total, np.uint8)
-        self.shadow = _array((self.limit + GAP) // self.granule * WORDS, np.uint64).reshape(
-            -1, WORDS
-        )
+        self.shadow = _array(cells, np.uint64).reshape(-1, WORDS)
         self._offsets = [region.offset for region in self.regions]
         self._first_bytes = np.full(total, POISON, np.uint8)
         self._first_shadow = np.zeros_like(self.shadow)
@@ -134,15 +139,17 @@ class Space:
         """The address of an offset."""
         return GLOBAL + offset
 
-    def place_shared(self, index: int, bytes: int) -> int:
-        """Make the shared memory of a block that becomes resident, as its place is `index`; where it is."""
+    def place_shared(self, index: int, bytes: int) -> tuple[int, range]:
+        """Make the shared memory of a block that becomes resident, as its place is `index`; where it is, and its
+        granules."""
         start = self.shared + index * self.shared_stride
-        first = start // self.granule
-        cells = self.shadow[first : first + self.shared_stride // self.granule]
+        granules = range(start // self.granule, (start + self.shared_stride) // self.granule)
+        cells = self.shadow[granules.start : granules.stop]
         cells[:] = 0
         cells[:, STATE] = State.UNALLOCATED
         cells[: -(-bytes // self.granule), STATE] = State.UNWRITTEN
-        return start
+        self.bytes[start : start + self.shared_stride] = POISON
+        return start, granules
 
     def name(self, offset: int) -> tuple[str, int]:
         """What lies at an offset or, outside of everything, what lies before it; and bytes behind its beginning."""

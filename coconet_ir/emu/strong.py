@@ -7,7 +7,7 @@ acquire pattern takes them; two accesses that conflict are ordered, or morally s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,6 +27,8 @@ class Release(NamedTuple):
     slot: int
     scope: int
     clock: Clock
+    epoch: int
+    """Up to which the clock knows what the slot did."""
 
 
 class Message(NamedTuple):
@@ -52,7 +54,7 @@ class Location:
     """Who wrote before there was a history; the first message is what they left."""
     weak_readers: list[Access]
     reads: dict[tuple[int, int], Access] = field(default_factory=dict[tuple[int, int], Access])
-    """The last strong read of each slot and scope."""
+    """The last strong read of each slot and scope: a narrow one races where a wide one does not."""
     released: dict[int, Release] = field(default_factory=dict[int, Release])
     """The last release operation of each slot: later writes of the slot go on with it."""
     checked: dict[int, int] = field(default_factory=dict[int, int])
@@ -83,14 +85,14 @@ class Strong:
         """The number of each location that there was, by offset and bytes, and the index of its next message."""
         self._fences: dict[int, dict[int, Release]] = {}
         """The last releasing fence of each slot, by its scope."""
-        self._pending: dict[int, dict[tuple[int, int], tuple[Location, Release]]] = {}
+        self._pending: dict[int, dict[tuple[int, int, int], tuple[Location, Release]]] = {}
         """What relaxed reads of each slot found and no acquire operation or fence has taken yet."""
         self._sequential: dict[tuple[int, int], Release] = {}
         """What `fence.sc` of a scope told, by scope and rank or block."""
 
     # Who is ordered with whom
 
-    def _reaches(self, scope: int, slot: int, other: int) -> bool:
+    def reaches(self, scope: int, slot: int, other: int) -> bool:
         """Whether a scope of a slot includes another."""
         if scope == Scope.SYS or slot == other:
             return True
@@ -102,8 +104,8 @@ class Strong:
         """Whether a strong access and one of `slot` are morally strong: each scope includes the other thread."""
         return (
             access.scope is not None
-            and self._reaches(access.scope, access.slot, slot)
-            and self._reaches(scope, slot, access.slot)
+            and self.reaches(access.scope, access.slot, slot)
+            and self.reaches(scope, slot, access.slot)
         )
 
     # Locations
@@ -183,23 +185,30 @@ class Strong:
         return True
 
     def retire(self, location: Location) -> None:
-        """Take the history of a location away: memory holds its last value."""
+        """Take the history of a location away: memory holds its last value, and who has read it is known."""
         run = self.run
         granules = range(
             location.offset // run.granule,
             (location.offset + location.bytes - 1) // run.granule + 1,
         )
         last = location.messages[-1].access
-        self._histories[location.offset, location.bytes] = (location.number, location.last + 1)
+        self._end_history(location)
         for number in granules:
             if self.locations.get(number) is location:
                 del self.locations[number]
                 run.weak.set_state(number, 0, last)
+                run.weak.add_readers(number, [*location.weak_readers, *location.reads.values()])
 
-    def weak_access(self, me: Access, offset: int, write: bool) -> bool:
-        """Check a weak access to a granule that has a location; whether it may go on."""
+    def weak_access(self, me: Access, offset: int, write: bool, constant: bool) -> bool:
+        """Check a weak access to a granule that has a location; whether it may go on. `constant` ones find what was
+        there when their kernel began."""
         run, granule = self.run, offset // self.run.granule
         location = self.locations[granule]
+        if constant:
+            start = run.grid_block(me.slot).grid.start
+            for access in (*location.weak_writers, *(m.access for m in location.messages)):
+                if not start.knows(access.slot, access.epoch):
+                    return run.reports.race("data race", me, access, location.offset)
         others = [m.access for m in location.since(self.newer(location, me.slot) + 1)]
         others += location.weak_writers
         if write:
@@ -245,6 +254,8 @@ class Strong:
             run.set_clock(slot, run.clocks[slot].with_seen(location.number, index))
         if not run.emulator.is_reduction(site):  # which reads, but is no part of an acquire pattern
             self._take(location, slot, order, scope, message)
+            if run.trace is not None:
+                run.trace.read(me, order, location, index, message)
         return message.value
 
     def _is_fine(self, access: Access, slot: int, scope: int) -> bool:
@@ -257,9 +268,11 @@ class Strong:
         """Learn what a message brings: now by an acquire operation, later by a fence."""
         clock = self.run.clocks[slot]
         for release in message.releases:
-            if not clock.knows(release.slot, int(release.clock.row[release.slot])):
+            if not clock.knows(release.slot, release.epoch):
                 pending = self._pending.setdefault(slot, {})
-                pending[id(location), id(release)] = (location, release)
+                key = id(location), release.slot, release.scope
+                if key not in pending or pending[key][1].epoch < release.epoch:
+                    pending[key] = location, release
         if order & Order.ACQUIRE:
             self._acquire(slot, scope, location)
 
@@ -272,8 +285,8 @@ class Strong:
         for key, (where, release) in list(pending.items()):
             if (
                 (location is None or where is location)
-                and self._reaches(scope, slot, release.slot)
-                and self._reaches(release.scope, release.slot, slot)
+                and self.reaches(scope, slot, release.slot)
+                and self.reaches(release.scope, release.slot, slot)
             ):
                 clocks.append(release.clock)
                 del pending[key]
@@ -308,17 +321,21 @@ class Strong:
             location.released[slot] = mine
             releases.append(mine)
         location.changes += value != location.messages[-1].value
-        location.messages.append(Message(value, me, tuple(dict.fromkeys(releases))))
+        message = Message(value, me, _latest(releases))
+        location.messages.append(message)
         run.set_clock(slot, run.clocks[slot].with_seen(location.number, location.last))
         run.weak.write(location.offset, location.bytes, value)
+        if run.trace is not None:
+            run.trace.write(me, order, location, message)
         return True
 
     def _release(self, slot: int, scope: int) -> Release:
         """What a slot knows and did so far, to be told."""
         run = self.run
-        clock = run.clocks[slot].with_slot(slot, int(run.epochs[slot]))
+        epoch = int(run.epochs[slot])
+        clock = run.clocks[slot].with_slot(slot, epoch)
         run.next_epoch(slot)
-        return Release(slot, scope, clock)
+        return Release(slot, scope, clock, epoch)
 
     def atomic(
         self, location: Location, request: Request, type: str, new: int, other: int
@@ -337,8 +354,9 @@ class Strong:
             return None
         return old
 
-    def fence(self, slot: int, order: int, scope: int) -> None:
+    def fence(self, slot: int, site: int, order: int, scope: int) -> None:
         """A fence: first it takes, then it tells."""
+        me, release = self.run.access(slot, site, scope), None
         if order & Order.ACQUIRE:
             self._acquire(slot, scope, None)
         if order & Order.SC:
@@ -353,7 +371,9 @@ class Strong:
                 for key in self._sequence_keys(slot, scope)[-1:]:
                     before = self._sequential.get(key)
                     clocks = [release.clock, *([before.clock] if before else [])]
-                    self._sequential[key] = Release(slot, scope, join(clocks))
+                    self._sequential[key] = Release(slot, scope, join(clocks), release.epoch)
+        if self.run.trace is not None:
+            self.run.trace.fence(me, order, release)
 
     def _sequence_keys(self, slot: int, scope: int) -> list[tuple[int, int]]:
         """The groups of fences that one of a slot is morally strong with, its own one last."""
@@ -371,21 +391,34 @@ class Strong:
             told.clock
             for key in self._sequence_keys(slot, scope)
             if (told := self._sequential.get(key)) is not None
-            and self._reaches(scope, slot, told.slot)
-            and self._reaches(told.scope, told.slot, slot)
+            and self.reaches(scope, slot, told.slot)
+            and self.reaches(told.scope, told.slot, slot)
         ]
         if clocks:
             self.run.set_clock(slot, join((self.run.clocks[slot], *clocks)))
 
-    def explain(self, source: int, epoch: int, target: int) -> tuple[str, ...]:
-        """What is missing between what a slot did in an epoch and what another does now."""
-        return ()
-
-    def forget(self, slots: range) -> None:
-        """Slots have new threads."""
+    def forget(self, slots: range, granules: range) -> None:
+        """Slots have new threads, and granules nothing that was there."""
         for held in (self._fences, self._pending):
             for slot in [slot for slot in held if slot in slots]:
                 del held[slot]
+        for number in [number for number in self.locations if number in granules]:
+            location = self.locations.pop(number)
+            self._end_history(location)
+
+    def _end_history(self, location: Location) -> None:
+        """A later history at the same place goes on with the indices of messages."""
+        self._histories[location.offset, location.bytes] = (location.number, location.last + 1)
+
+
+def _latest(releases: Iterable[Release]) -> tuple[Release, ...]:
+    """The last one of each slot and scope, which knows what those before it did."""
+    found: dict[tuple[int, int], Release] = {}
+    for one in releases:
+        key = one.slot, one.scope
+        if key not in found or found[key].epoch < one.epoch:
+            found[key] = one
+    return tuple(found.values())
 
 
 def _accesses(location: Location) -> Iterator[Access]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coconet_ir.emu.code.layout import FUEL, GROWTH
+
 if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
     from coconet_ir.emu.strong import Location
@@ -16,8 +18,11 @@ if TYPE_CHECKING:
 LOOKS = 32
 """How often a thread that waits may look again in vain."""
 
-TURNS = 64
-"""How often a loop may use up its fuel without a strong access."""
+TURNS = 24
+"""How often a loop without a strong access lets others run."""
+
+LAST = 1 << 24
+"""Its turns after that: nobody else has to do with it, and it does not end if it takes them all."""
 
 LONGEST = 1 << 50
 """Virtual nanoseconds after which time stands still."""
@@ -96,14 +101,14 @@ class Waiting:
         return self.run.time
 
     def take_turn(self, slot: int, site: int) -> int | None:
-        """A loop used up its fuel: how often it has by now, None if it does not go on."""
+        """A loop used up its fuel: how much more it gets, None if it does not go on."""
         turns = self._turns.get(slot, 0) + 1
         self._turns[slot] = turns
-        if turns > TURNS:
+        if turns > TURNS + 1:
             where = self.run.reports.where(slot, site)
             self.run.reports.add("hang", "a loop does not end", [where])
             return None
-        return turns
+        return LAST if turns > TURNS else FUEL << turns // GROWTH
 
     def wake(self, location: Location) -> None:
         """There is a new message."""

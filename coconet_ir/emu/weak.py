@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,8 +29,8 @@ class Weak:
         """What was raised while native code ran."""
         self._shadow = run.space.shadow
         self._records = run.records.ctypes.data
-        self._same: tuple[Access, Access, int, int] | None = None
-        """A store where another lane has stored at the same instruction, and the value that was there."""
+        self._same: list[tuple[Access, Access, int, int]] = []
+        """Granules of one store where another lane has stored at the same instruction, and the values there."""
         self._rows: list[npt.NDArray[np.uint64]] = []
 
     def on_access(self, me: int, offset: int, bytes: int, site: int, kind: int) -> int:
@@ -53,15 +54,16 @@ class Weak:
         if state & State.UNWRITTEN:
             return run.reports.unwritten(me, offset)
         if state & State.STRONG:
-            return run.strong.weak_access(me, offset, write)
+            return run.strong.weak_access(me, offset, write, kind == _CONSTANT)
         others = [self.writer(number), *(self.readers(number) if write else ())]
         for other in others:
             if kind == _CONSTANT or not (
                 run.comes_before(other, slot) or (write and self._is_same_store(me, other))
             ):
                 return run.reports.race("data race", me, other, offset)
-        self.check_same()
-        self._same = (me, others[0], offset, self.read(offset, run.granule))
+        if self._same and (self._same[0][0] != me or self._same[-1][2] + run.granule != offset):
+            self.check_same()
+        self._same.append((me, others[0], offset, self.read(offset, run.granule)))
         self.set_state(number, 0, me)
         return True
 
@@ -76,14 +78,14 @@ class Weak:
         )
 
     def check_same(self) -> None:
-        """Report the last store of that kind if it has changed the value. Raises what was raised in a callback."""
+        """Report the last store of that kind if it has changed a value. Raises what was raised in a callback."""
         if self.error is not None:
             raise self.error
-        if self._same is not None:
-            me, other, offset, value = self._same
-            self._same = None
+        same, self._same = self._same, []
+        for me, other, offset, value in same:
             if self.read(offset, self.run.granule) != value:
                 self.run.reports.race("data race", me, other, offset)
+                break
 
     def new_readers(self) -> int:
         """The address of a row for readers of a granule."""
@@ -114,6 +116,16 @@ class Weak:
         if state > _FLAGS:
             words += (ctypes.c_uint64 * self.run.emulator.threads).from_address(state)
         return [unpack(word) for word in words if word]
+
+    def add_readers(self, granule: int, readers: Sequence[Access]) -> None:
+        """Say who has read ordinary memory that was written by `set_state`."""
+        if not readers:
+            return
+        address = self.new_readers()
+        row = (ctypes.c_uint64 * self.run.emulator.threads).from_address(address)
+        for access in readers:
+            row[access.slot] = max(row[access.slot], access.word)  # the later one of a slot
+        self._shadow[granule, STATE] = address
 
     def read(self, offset: int, bytes: int) -> int:
         """A value in memory."""

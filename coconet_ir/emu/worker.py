@@ -54,7 +54,7 @@ class Session:
             if self._emulator is None:
                 raise RuntimeError("there is no job")
             if not isinstance(request, Explore):
-                return _ran(self._emulator.run(request), start)
+                return _ran(self._emulator.run(request.name, traced=request.traced), start)
             if request.first:
                 self._all = explore(self._emulator)
             tried = next(self._all)

@@ -62,6 +62,8 @@ class Launch:
     """Whether all of its blocks are on the device at once."""
     dependent: bool = False
     """Whether it may begin once all blocks of the launch before it have said so (`griddepcontrol`)."""
+    virtual: bool = False
+    """Whether `%ctaid.z` is the rank of a block: all ranks in one launch, on one device."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coconet_ir.emu.code.control import thread
+from coconet_ir.emu.code.kinds import take
 from coconet_ir.emu.code.layout import Barrier, Op, Order, Scope, Warp
 from coconet_ir.emu.code.memory import SCOPES
 from coconet_ir.emu.code.table import Modifiers, opcode
@@ -22,13 +23,16 @@ def barrier(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     """`bar.sync a, b` and so on: of the block, and `bar.warp.sync`."""
     if modifiers.flag("warp"):
         modifiers.flag("sync")
-        exchange(writer, at, Warp.SYNC, at.operands[0])
+        exchange(writer, at, Warp.SYNC, *take(at, modifiers, 1))
         return
     if modifiers.flag("cluster"):
         raise modifiers.refuse("is a barrier of a cluster, which the emulator does not know")
     modifiers.flag("cta")
     modifiers.flag("aligned")
     what = modifiers.one_of(("sync", "arrive", "red"))
+    least, most = {"sync": (1, 2), "arrive": (2, 2), "red": (3, 4)}.get(what, (0, 0))
+    if not least <= len(at.operands) <= most:
+        raise modifiers.refuse("is no barrier")
     operands = list(at.operands)
     target: Operand = Sink()
     given: Operand = Integer(0)
@@ -37,8 +41,6 @@ def barrier(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
         kind = _REDUCTIONS[modifiers.one_of(tuple(_REDUCTIONS), "popc")]
         modifiers.type()
         target, given = operands.pop(0), operands.pop()
-    if not what or not operands:
-        raise modifiers.refuse("is no barrier")
     code = thread(writer)
     number = code.value(operands[0], "b32", at)
     count = code.value(operands[1] if len(operands) > 1 else Integer(0), "b32", at)

@@ -46,33 +46,33 @@ class Code:
     variables: Layout
     """Where the module's variables lie."""
     granule: int
-    """Bytes that are checked as one: the fewest that an instruction accesses, 4 at most."""
+    """Bytes that are checked as one: the fewest that an instruction or the host accesses, 4 at most."""
     call: Callable[[str], Any]
     """The functions and variables of the machine code by name."""
 
 
 @lru_cache(maxsize=16)
-def compile_ptx(text: str, names: frozenset[str]) -> Code:
-    """Compile kernels of a module. Raises `PTXError` for what is no PTX, and `Refused` for what the emulator does not
-    run."""
+def compile_ptx(text: str, names: frozenset[str], most: int = 4) -> Code:
+    """Compile kernels of a module, with granules of `most` bytes at most. Raises `PTXError` for what is no PTX, and
+    `Refused` for what the emulator does not run."""
     module = parse_ptx(text)
     there = [f.name for f in module.functions.values() if f.kernel and not f.declared]
     if missing := sorted(names.difference(there)):
         known = ", ".join(there) or "none"
         raise Refused(f"there is no kernel {missing[0]}; there are: {known}", 0)
     functions = {n: inline_calls(module.functions[n], module) for n in there if n in names}
-    granule = min((_bytes(f) for f in functions.values()), default=4)
     shared = [v for v in module.variables.values() if v.space == "shared"]
     variables = lay_out([v for v in module.variables.values() if v.space != "shared"], 0, GAP)
     sites: list[Site] = [Site("", Instruction("", (), (), None, 0, ""))]
-    parts, helpers = [native_text(granule)], set[str]()
+    parts, helpers = list[str](), set[str]()
     writers: dict[str, ThreadWriter] = {}
     for number, (name, function) in enumerate(functions.items()):
-        writers[name] = writer = ThreadWriter(function, variables, shared, sites, granule)
+        writers[name] = writer = ThreadWriter(function, variables, shared, sites)
         write_kernel(writer)
         helpers |= writer.helpers
         parts.append(kernel_text(writer, f"kernel.{number}"))
-    parts.append(helper_text(helpers))
+    granule = min([most, *map(_bytes, functions.values())])
+    parts += (native_text(granule), helper_text(helpers))
     engine = _engine("\n".join(parts))
     kernels = {
         name: Kernel(
@@ -88,29 +88,28 @@ def compile_ptx(text: str, names: frozenset[str]) -> Code:
 
 
 def _bytes(function: Function) -> int:
-    """The fewest bytes that the function accesses at once, 4 at most."""
+    """The fewest bytes that the function accesses at once."""
     sizes = [
         width(item.modifiers[-1]) // 8
         for item in function.body
         if isinstance(item, Instruction)
         and item.opcode in ("ld", "st", "atom", "red", "ldu")
-        and item.modifiers
         and "param" not in item.modifiers
     ]
-    return min([4, *sizes])
+    return min(sizes, default=4)
 
 
 def _engine(text: str) -> Any:
-    """Machine code of LLVM IR, with its coroutines taken apart."""
+    """Machine code of LLVM IR, with its coroutines taken apart. LLVM does no more: it takes longer than most runs."""
     llvm: Any = import_module("llvmlite.binding")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(
-        opt=2,
+        opt=0,
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
     )
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options = llvm.create_pipeline_tuning_options(speed_level=0)
     module = llvm.parse_assembly(text)
     module.verify()
     passes = llvm.create_pass_builder(machine, options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coconet_ir.emu.code.kinds import take
 from coconet_ir.emu.code.layout import Op
 from coconet_ir.emu.code.table import Modifiers, opcode
 from coconet_ir.emu.code.thread import ThreadWriter
@@ -20,7 +21,7 @@ def branch(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     """A branch, to a label."""
     code = thread(writer)
     modifiers.flag("uni")
-    (target,) = at.operands
+    (target,) = take(at, modifiers, 1)
     if not isinstance(target, Symbol):
         raise modifiers.refuse("branches to what is no label")
     label = code.label(target.name, at)
@@ -45,7 +46,7 @@ def branch_indexed(writer: Writer, at: Instruction, modifiers: Modifiers) -> Non
     code = thread(writer)
     modifiers.flag("idx")
     modifiers.flag("uni")
-    index, table = at.operands
+    index, table = take(at, modifiers, 2)
     labels = code.tables.get(table.name) if isinstance(table, Symbol) else None
     if labels is None:
         raise modifiers.refuse("has no table of branch targets that is declared here")

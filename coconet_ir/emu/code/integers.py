@@ -146,6 +146,7 @@ def _mul24(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
 
 @typed("div", "rem", types=INTEGERS)
 def _div(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
+    """By zero all bits are set: PTX leaves the value open (9.7.1.8), and lanes whose result nobody takes do divide."""
     a, b = values(w, i, m, type, 2)
     n = width(type)
     zero = unsafe = w.let(f"icmp eq i{n} {b}, 0")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from coconet_ir.emu.atomics import OPERATIONS
 from coconet_ir.emu.code import layout
 from coconet_ir.emu.code.control import thread
+from coconet_ir.emu.code.kinds import FLOATS, HALVES, take
 from coconet_ir.emu.code.layout import Op, Order, Scope
+from coconet_ir.emu.code.native import WIDTHS
 from coconet_ir.emu.code.table import Modifiers, opcode
 from coconet_ir.emu.code.thread import ThreadWriter
 from coconet_ir.emu.code.writer import Writer
@@ -12,7 +15,6 @@ from coconet_ir.emu.ptx.syntax import (
     Address,
     Instruction,
     Operand,
-    Register,
     Sink,
     Symbol,
     Vector,
@@ -108,9 +110,14 @@ def check(
     return code.let(f"getelementptr i8, ptr {base}, i64 {offset}")
 
 
-def items(operand: Operand) -> tuple[Operand, ...]:
-    """The registers of an operand, of a vector each."""
-    return operand.items if isinstance(operand, Vector) else (operand,)
+def take_items(modifiers: Modifiers, operand: Operand, type: str) -> tuple[Operand, ...]:
+    """The registers of an operand: of a vector each, as many as `.v2` and so on says. Raises `Refused`."""
+    found = operand.items if isinstance(operand, Vector) else (operand,)
+    if modifiers.one_of(("v2", "v4", "v8"), "v1") != f"v{len(found)}":
+        raise modifiers.refuse(f"has a vector of {len(found)}, and says otherwise")
+    if type == "pred" or len(found) * width(type) // 8 not in WIDTHS:
+        raise modifiers.refuse(f"has {len(found)} x .{type}, which no access has")
+    return found
 
 
 def take_order(modifiers: Modifiers) -> tuple[int, int] | None:
@@ -144,17 +151,16 @@ def load(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     code = thread(writer)
     type, strong, space = modifiers.type(), take_order(modifiers), take_space(modifiers)
     constant = modifiers.flag("nc")
-    take_hints(modifiers)
+    target, source = take(at, modifiers, 2 + take_hints(modifiers))[:2]
     modifiers.flag("unified")
-    modifiers.one_of(("v2", "v4", "v8"))
-    target, source = at.operands[:2]
-    registers = items(target)
+    registers = take_items(modifiers, target, type)
     size = width(type) // 8
     if space == "param":
         return _load_parameter(code, registers, source, type, at)
     address = code.address(source, at)
     offset = to_offset(code, address, space, size * len(registers))
     if strong is not None and space != "local":
+        _check_strong(modifiers, size)
         return _load_strong(
             code, registers, address, offset, type, flags(*strong, size, count=len(registers)), at
         )
@@ -171,28 +177,40 @@ def load(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
 def _load_parameter(
     code: ThreadWriter, registers: tuple[Operand, ...], source: Operand, type: str, at: Instruction
 ) -> None:
-    base = parameter(code, source, at)
     size = width(type) // 8
+    base = parameter(code, source, at, size * len(registers))
     for number, register in enumerate(registers):
         where = code.let(f"getelementptr i8, ptr {base}, i64 {number * size}")
         bits = code.let(f"load i{8 * size}, ptr {where}, align 1")
         code.write(register, type, code.cast(bits, type), at)
 
 
-def parameter(code: ThreadWriter, operand: Operand, at: Instruction) -> str:
-    """Where a parameter's bytes are, of the kernel or of a call. Raises `Refused`."""
+def parameter(code: ThreadWriter, operand: Operand, at: Instruction, bytes: int) -> str:
+    """Where bytes of a parameter are, of the kernel or of a call. Raises `Refused`."""
     base = operand.base if isinstance(operand, Address) else None
     if not isinstance(operand, Address) or not isinstance(base, Symbol):
         raise Modifiers(at).refuse("takes a parameter by an address that is computed")
     offset = base.offset + operand.offset
+    variable = code.passed.get(base.name) or code.own_parameters.get(base.name)
+    if variable is None:
+        raise Modifiers(at).refuse(f"names {base.name}, which is no parameter")
+    if not 0 <= offset <= variable.bytes - bytes:
+        raise Modifiers(at).refuse(
+            f"is not inside of {base.name}, which has {variable.bytes} bytes"
+        )
     if base.name in code.passed:
         return code.let(f"getelementptr i8, ptr %p.{base.name}, i64 {offset}")
-    if base.name not in code.parameters.places:
-        raise Modifiers(at).refuse(f"names {base.name}, which is no parameter")
     start = code.load_field("parameters", "ptr")
     return code.let(
         f"getelementptr i8, ptr {start}, i64 {code.parameters.places[base.name] + offset}"
     )
+
+
+def _check_strong(modifiers: Modifiers, bytes: int) -> None:
+    if bytes > 8:
+        raise modifiers.refuse(
+            f"is a strong access of {bytes} bytes, which the emulator does not know"
+        )
 
 
 def _load_strong(
@@ -217,17 +235,17 @@ def store(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     """A store."""
     code = thread(writer)
     type, strong, space = modifiers.type(), take_order(modifiers), take_space(modifiers)
-    take_hints(modifiers)
-    modifiers.one_of(("v2", "v4", "v8"))
-    target, source = at.operands[:2]
-    values = [code.uncast(code.value(item, type, at), type) for item in items(source)]
+    target, source = take(at, modifiers, 2 + take_hints(modifiers))[:2]
+    items = take_items(modifiers, source, type)
+    values = [code.uncast(code.value(item, type, at), type) for item in items]
     size = width(type) // 8
     if space == "param":
-        base = parameter(code, target, at)
+        base = parameter(code, target, at, size * len(values))
     else:
         address = code.address(target, at)
         offset = to_offset(code, address, space, size * len(values))
         if strong is not None and space != "local":
+            _check_strong(modifiers, size)
             word = flags(*strong, size, count=len(values))
             code.store_field("values", str(word))
             for number, value in enumerate(values):
@@ -240,7 +258,15 @@ def store(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
         code.emit(f"store i{8 * size} {value}, ptr {where}, align 1")
 
 
-_OPERATIONS = ("and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max")
+_BITS = ("b32", "b64")
+_ORDERED = ("u32", "u64", "s32", "s64")
+_TYPES = {
+    **dict.fromkeys(("and", "or", "xor", "exch"), _BITS),
+    "cas": ("b16", *_BITS),
+    "add": ("u32", "u64", "s32", *HALVES, *FLOATS),
+    **dict.fromkeys(("inc", "dec"), ("u32",)),
+    **dict.fromkeys(("min", "max"), _ORDERED),
+}
 
 
 @opcode("atom", "red")
@@ -251,24 +277,23 @@ def atomic(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     name = modifiers.one_of(("relaxed", "acquire", "release", "acq_rel"), "relaxed")
     scope = SCOPES[modifiers.one_of(tuple(SCOPES), "gpu")]
     space = take_space(modifiers)
-    operation = modifiers.one_of(_OPERATIONS)
+    operation = modifiers.one_of(OPERATIONS)
     modifiers.flag("noftz")
     hints = take_hints(modifiers)
-    if not operation or width(type) not in (16, 32, 64) or space in ("local", "const", "param"):
+    if type not in _TYPES.get(operation, ()) or space in ("local", "const", "param"):
         raise modifiers.refuse("is an atomic operation that the emulator does not know")
     order = Order.RELAXED
     if name in ("acquire", "acq_rel"):
         order |= Order.ACQUIRE
     if name in ("release", "acq_rel"):
         order |= Order.RELEASE
-    operands = list(at.operands[: len(at.operands) - hints])
+    count = (at.opcode == "atom") + 2 + (operation == "cas")
+    operands = list(take(at, modifiers, count + hints)[:count])
     result = operands.pop(0) if at.opcode == "atom" else Sink()
     address = code.address(operands.pop(0), at)
     offset = to_offset(code, address, space, width(type) // 8)
     values = [code.uncast(code.value(operand, type, at), type) for operand in operands]
-    if len(values) != 1 + (operation == "cas"):
-        raise modifiers.refuse("has other operands than its operation")
-    word = flags(order, scope, width(type) // 8) | _OPERATIONS.index(operation) << 24
+    word = flags(order, scope, width(type) // 8) | OPERATIONS.index(operation) << 24
     code.store_field("values", str(word))
     for number, value in enumerate(values):
         code.store_field("operands", code.resize(value, width(type), 64, False), index=number)
@@ -286,7 +311,7 @@ def convert_address(writer: Writer, at: Instruction, modifiers: Modifiers) -> No
     window = {"shared": layout.SHARED, "local": layout.LOCAL}.get(space, 0)
     if space == "param":
         raise modifiers.refuse("takes the address of a parameter")
-    target, source = at.operands
+    target, source = take(at, modifiers, 2)
     value = code.value(source, type, at)
     code.write(
         target, type, code.let(f"{'sub' if back else 'add'} i{width(type)} {value}, {window}"), at
@@ -298,7 +323,7 @@ def is_space(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     """Whether a generic address lies in a space."""
     code = thread(writer)
     space = take_space(modifiers)
-    target, source = at.operands
+    target, source = take(at, modifiers, 2)
     value = code.value(source, "b64", at)
     start, size = {
         "shared": (layout.SHARED, layout.WINDOW),
@@ -324,6 +349,5 @@ def prefetch(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
 def create_policy(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     """Nothing but a register that is written: caches are not modelled."""
     modifiers.left.clear()
-    target = at.operands[0]
-    if isinstance(target, Register):
-        writer.write(target, "b64", "0", at)
+    target, *_ = at.operands or (Sink(),)
+    writer.write(target, "b64", "0", at)

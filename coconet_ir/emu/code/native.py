@@ -297,10 +297,15 @@ define internal i1 @granule_constant({signature}) alwaysinline {{
   %shadow = load ptr, ptr %shadow.p
   %cell = getelementptr [{WORDS} x i64], ptr %shadow, i64 %granule
   %writer = load i64, ptr %cell
+  %state.p = getelementptr i64, ptr %cell, i64 {STATE}
+  %state = load i64, ptr %state.p
+  %strong = and i64 %state, {State.STRONG}
+  %weak = icmp eq i64 %strong, 0
   %start.p = getelementptr i8, ptr %me, i64 {place("start")}
   %start = load ptr, ptr %start.p
   %before = call i1 @ordered(i64 %writer, i64 -1, ptr %start)
-  br i1 %before, label %good, label %bad
+  %sound = and i1 %weak, %before
+  br i1 %sound, label %good, label %bad
 good:
   %found = call i1 @granule_load({passed})
   ret i1 %found

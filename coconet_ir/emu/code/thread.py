@@ -61,11 +61,11 @@ class ThreadWriter(Writer):
         variables: Layout,
         shared: Sequence[Variable],
         sites: list[Site],
-        granule: int,
     ):
         """`variables` are the module's, `shared` those that blocks have; new sites are added to `sites`."""
         super().__init__(function)
-        self.variables, self.sites, self.granule = variables, sites, granule
+        self.variables, self.sites = variables, sites
+        self.own_parameters = {v.name: v for v in function.parameters}
         self.parameters = lay_out(function.parameters)
         """Where a kernel's parameters lie."""
         own = [v for v in function.variables if v.space == "shared"]

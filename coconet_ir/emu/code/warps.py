@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coconet_ir.emu.code.control import thread
+from coconet_ir.emu.code.kinds import take
 from coconet_ir.emu.code.layout import Op, Warp
 from coconet_ir.emu.code.table import Modifiers, opcode
 from coconet_ir.emu.code.writer import Writer
@@ -66,7 +67,7 @@ def shuffle(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     type, mode = modifiers.type(), modifiers.one_of(tuple(_SHUFFLES))
     if width(type) != 32 or not mode:
         raise modifiers.refuse("is no shuffle of 32 bits")
-    target, value, lane, clamp, mask = at.operands
+    target, value, lane, clamp, mask = take(at, modifiers, 5)
     given = ((value, "b32"), (lane, "b32"), (clamp, "b32"))
     first, second = exchange(writer, at, _SHUFFLES[mode], mask, *given)
     found, is_inside = results(target)
@@ -82,7 +83,7 @@ def vote(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     type, mode = modifiers.type(), modifiers.one_of(tuple(_VOTES))
     if (type == "b32") != (mode == "ballot") or not mode:
         raise modifiers.refuse("is no vote")
-    target, value, mask = at.operands
+    target, value, mask = take(at, modifiers, 3)
     first, _ = exchange(writer, at, _VOTES[mode], mask, (value, "pred"))
     _write(writer, target, type, first, at)
 
@@ -94,7 +95,7 @@ def match(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     type, mode = modifiers.type(), modifiers.one_of(("any", "all"))
     if type not in ("b32", "b64") or not mode:
         raise modifiers.refuse("is no match of 32 or 64 bits")
-    target, value, mask = at.operands
+    target, value, mask = take(at, modifiers, 3)
     kind = Warp.MATCH_ANY if mode == "any" else Warp.MATCH_ALL
     first, second = exchange(writer, at, kind, mask, (value, type))
     lanes, all_alike = results(target)
@@ -110,7 +111,7 @@ def reduce(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     kind = _REDUCTIONS.get((modifiers.one_of(("add", "min", "max", "and", "or", "xor")), type))
     if kind is None:
         raise modifiers.refuse("is no reduction of integers of 32 bits")
-    target, value, mask = at.operands
+    target, value, mask = take(at, modifiers, 3)
     first, _ = exchange(writer, at, kind, mask, (value, "b32"))
     _write(writer, target, "b32", first, at)
 
@@ -119,7 +120,7 @@ def reduce(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
 def elect(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     """`elect.sync d|p, membermask`: the lowest lane."""
     modifiers.flag("sync")
-    target, mask = at.operands
+    target, mask = take(at, modifiers, 2)
     first, second = exchange(writer, at, Warp.ELECT, mask)
     leader, chosen = results(target)
     _write(writer, leader, "b32", first, at)
@@ -130,6 +131,7 @@ def elect(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
 def active_mask(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     """The lanes that stand here together: those of the warp that arrived before one went on."""
     modifiers.type()
+    (target,) = take(at, modifiers, 1)
     code = thread(writer)
     code.suspend(Op.ACTIVE, at)
-    _write(writer, at.operands[0], "b32", code.load_field("values"), at)
+    _write(writer, target, "b32", code.load_field("values"), at)

@@ -32,7 +32,8 @@ class Emulator:
         self.names = {}
         exec(job.ptx, self.names)
 
-    def run(self, seed):
+    def run(self, seed, traced):
+        self.names["traced"] = traced
         return self.names["run"](seed)
 
 machine = types.ModuleType("coconet_ir.emu.machine")
@@ -117,6 +118,19 @@ def test_races_are_the_same_either_way() -> None:
         Case("def run(seed): return outcome(race(*((1, 2), (2, 1))[seed % 2]))"), schedules=4
     )
     assert [one.count for one in report.findings] == [4]
+
+
+def test_first_of_a_kind_is_explained() -> None:
+    run = """
+def run(seed):
+    one = race(seed // 2)
+    return outcome(Finding(one.kind, one.message, one.places, notes=(f"of seed {seed}",) if traced else ()))
+"""
+    report = check(Case(run), schedules=6)
+    assert [one.finding.notes for one in report.findings] == [
+        (f"of seed {seed}",) for seed in (0, 2, 4)
+    ]
+    assert [one.count for one in report.findings] == [2, 2, 2]
 
 
 def test_the_most_findings() -> None:

@@ -14,7 +14,7 @@ from coconet_ir.diagnostics import IRError
 from coconet_ir.emu import plan as plan_module
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.plan import Plan, make_plan, read_plan
-from coconet_ir.runtime.steps import Clear, Copy, Launch, Place
+from coconet_ir.runtime.steps import Clear, Collective, Copy, Launch, Place
 
 CHECKER = Path(__file__).parents[3] / "docs" / "checker.md"
 
@@ -80,6 +80,13 @@ def test_launches_of_one_stream_wait_for_one_another() -> None:
     made = make_plan(plan(1, {"x": {"type": "u8", "count": 1}}, steps, repeat=2), "")
     waits = [one.after for one in made.job.ranks[0].steps if isinstance(one, Launch)]
     assert waits == [(), (0,), (), (3,), (4,), ()]
+
+
+def test_launches_wait_also_for_those_beside_a_dependent_one() -> None:
+    steps = [launch(), launch(dependent=True), launch(dependent=True), launch(), launch()]
+    made = make_plan(plan(1, steps=steps), "")
+    waits = [one.after for one in made.job.ranks[0].steps if isinstance(one, Launch)]
+    assert waits == [(), (0,), (0, 1), (0, 1, 2), (3,)]
 
 
 def test_what_a_launch_may_have() -> None:
@@ -158,6 +165,83 @@ def test_places() -> None:
         Clear(Place(1), 0),
         Launch("k", (1, 1, 1), (32, 1, 1), (Place(0, 32),)),
     )
+
+
+def test_places_of_other_ranks() -> None:
+    buffers = {"x": {"type": "u32", "count": {"per_rank": [8, 4]}}}
+    other = {"buffer": "x", "rank": {"per_rank": [1, 0]}, "offset": 4}
+    steps = [launch(arguments=[other]), {"copy": other, "to": "x", "bytes": 8}]
+    first, second = make_plan(plan(2, buffers, steps), "").job.ranks
+    assert [
+        step.arguments for step in (first.steps[0], second.steps[0]) if isinstance(step, Launch)
+    ] == [
+        (Place(0, 4, 1),),
+        (Place(0, 4, 0),),
+    ]
+    assert second.steps[1] == Copy(Place(0, 4, 0), Place(0), 8)
+
+
+def test_structures() -> None:
+    buffers = {"x": {"type": "u32", "count": 1}}
+    members = [{"buffer": "x", "rank": 0}, {"u32": "rank"}, {"per_rank": [{"u8": 1}, {"u8": 2}]}]
+    made = make_plan(plan(2, buffers, [launch(arguments=[members, "x"])]), "")
+    assert only_launch(made, 1).arguments == ((Place(0, 0, 0), b"\1\0\0\0", b"\2"), Place(0))
+
+
+def test_collectives() -> None:
+    buffers = {
+        "x": {"type": "f16", "count": 12, "content": 1},
+        "y": {"type": "f16", "count": 36},
+        "n": {"type": "u32", "count": 4, "content": 1},
+    }
+    steps = [
+        {"collective": "all_reduce", "of": "x", "to": "y", "reduction": "max"},
+        {"collective": "all_gather", "of": {"buffer": "x", "offset": 4}, "to": "y", "count": 5},
+        {"collective": "broadcast", "of": "n", "to": "n", "root": 1, "ranks": [2, 0]},
+        {"collective": "permute", "of": "x", "to": "y", "pairs": [[0, 1], [1, 2]]},
+    ]
+    made = make_plan(plan(3, buffers, steps), "")
+    assert made.job.ranks[2].steps == (
+        Collective("all_reduce", (0, 1, 2), Place(0), Place(1), 12, "f16", "max"),
+        Collective("all_gather", (0, 1, 2), Place(0, 4), Place(1), 5, "f16"),
+        Collective("broadcast", (2, 0), Place(2), Place(2), 4, "i32", root=1),
+        Collective("permute", (0, 1, 2), Place(0), Place(1), 12, "f16", pairs=((0, 1), (1, 2))),
+    )
+    assert len(made.job.ranks[1].steps) == 3
+    assert made.job.labels[1] == "step 1, all_gather"
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"collective": "all_reduce"}, "needs 'reduction': sum, prod, max, min, avg"),
+        ({"collective": "all_reduce", "reduction": "avg"}, "averages are of floats"),
+        ({"collective": "reduce", "reduction": "max"}, "is not there for unsigned integers"),
+        ({"collective": "all_gather", "reduction": "sum"}, "all_gather reduces nothing"),
+        ({"collective": "all_gather", "root": 0}, "all_gather has no root"),
+        ({"collective": "all_gather"}, "steps[0].to: has 16 bytes for 32"),
+        ({"collective": "permute"}, "'pairs' are what permute takes"),
+        ({"collective": "permute", "pairs": [[0, 2]]}, "expected an integer from 0 to 1, not 2"),
+        ({"collective": "permute", "pairs": [[0]]}, "two positions in the group"),
+        ({"collective": "all_to_all", "count": 3}, "3 elements are no 2 parts of one size"),
+        ({"collective": "all_gather", "to": "f"}, "holds elements of another type"),
+        ({"collective": "scan"}, "'scan' is not a collective"),
+        (
+            {"collective": "all_to_all", "of": {"buffer": "x", "rank": 1}},
+            "a collective takes and gives buffers of the rank itself",
+        ),
+    ],
+)
+def test_collectives_that_are_refused(members: dict[str, Any], message: str) -> None:
+    buffers = {
+        "x": {"type": "u32", "count": 4},
+        "y": {"type": "u32", "count": 4},
+        "f": {"type": "f32", "count": 4},
+    }
+    step = {"of": "x", "to": "y", **members}
+    with pytest.raises(IRError) as raised:
+        make_plan(plan(2, buffers, [step]), "")
+    assert message in raised.value.message
 
 
 def test_tables_of_pointers() -> None:
@@ -316,7 +400,7 @@ def bytes_of(content: Any, count: int = 1) -> dict[str, Any]:
         ),
         (
             plan(steps=[{"launch": "k"}]),
-            "steps[0]: expected an object with 'kernel', 'copy' or 'clear', not",
+            "steps[0]: expected an object with 'kernel', 'collective', 'copy' or 'clear', not",
         ),
         (plan(steps=[launch(grid=[])]), "steps[0].grid: expected one to three numbers, not []"),
         (

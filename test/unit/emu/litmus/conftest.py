@@ -24,6 +24,12 @@ def form() -> Any:
     return _imported("litmus_form")
 
 
+@pytest.fixture(scope="session")
+def random_programs() -> Any:
+    """The module `litmus_random.py`, which compares random programs with the axioms."""
+    return _imported("litmus_random")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test with the argument `litmus` is done for each of the table."""
     if "litmus" in metafunc.fixturenames:

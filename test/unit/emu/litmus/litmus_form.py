@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
+from coconet_ir.emu.machine import Emulator
 from coconet_ir.emu.plan import Plan, make_plan
 
-Place: TypeAlias = Literal["block", "warps", "grid", "ranks", "pair", "stream", "dependent"]
+Place: TypeAlias = Literal["block", "warps", "grid", "ranks", "pair", "stream", "dependent", "host"]
 """Where the threads are: in one block; each the first of a warp of one block; in blocks of their own on one rank; on
 ranks of their own; the first two in a block of rank 0, the third on rank 1; in kernels of their own, one behind the
-other in a stream, or each a programmatic dependent of the one before it."""
+other in a stream, or each a programmatic dependent of the one before it; on rank 1, while rank 0 copies ones to its
+memory."""
 
 Result: TypeAlias = tuple[int, ...]
 UNSET = 9
@@ -41,11 +45,6 @@ class Litmus:
 
     def __str__(self) -> str:
         return self.name
-
-
-def results(*given: str) -> frozenset[Result]:
-    """Results by their digits: `"01 10"`."""
-    return frozenset(tuple(int(digit) for digit in one) for text in given for one in text.split())
 
 
 _THREADS = (
@@ -110,6 +109,7 @@ def plan(test: Litmus) -> Plan:
     launch: dict[str, Any] = {"kernel": "litmus", "grid": 1, "block": 1}
     first: Any = 0
     ranks, steps = 1, 1
+    found: list[dict[str, Any]] = []
     match test.place:
         case "block":
             launch["block"] = count
@@ -124,7 +124,10 @@ def plan(test: Litmus) -> Plan:
             launch["block"] = {"per_rank": [2, 1]}
         case "stream" | "dependent":
             steps = count
-    found: list[dict[str, Any]] = []
+        case "host":
+            ranks = 2
+            found.append({"copy": "ones", "to": "memory", "ranks": [0]})
+            launch["ranks"] = [1]
     for number in range(steps):
         given = {"u32": number if steps > 1 else first}
         step = {**launch, "arguments": ["table", "results", given]}
@@ -133,21 +136,40 @@ def plan(test: Litmus) -> Plan:
         found.append(step)
     buffers = {
         "memory": {"type": "u32", "count": 64, "content": 0},
+        "ones": {"type": "u32", "count": 64, "content": 1},
         "table": {"pointers": "memory"},
         "results": {"type": "u32", "count": 4 * count, "content": 0},
     }
     return make_plan({"ranks": ranks, "buffers": buffers, "steps": found}, kernel(test))
 
 
-def observed(test: Litmus, words: Iterable[list[int]], memory: list[int]) -> Result:
-    """The result of a schedule, from the words that threads stored on each rank and the words of rank 0's memory."""
-    stored = [
-        sum(one) for one in zip(*words, strict=True)
-    ]  # each slot is written on one rank, zero on the others
-    found: list[int] = []
-    for what in test.observe.split():
-        if what in LOCATIONS:
-            found.append(memory[LOCATIONS[what] // 4])
-        else:
-            found.append(stored[4 * int(what[0]) + "abcd".index(what[1])])
-    return tuple(found)
+class Running:
+    """A test that is ready to run."""
+
+    def __init__(self, test: Litmus):
+        self.test = test
+        job = plan(test).job
+        self.emulator = Emulator(job)
+        self.owners = {memory.name: owner for owner, memory in job.ranks[0].memory.items()}
+
+    def run(self, seed: int) -> str | Result:
+        """What the schedule of a seed shows: the kind of a finding, or a result."""
+        outcome = self.emulator.run(seed)
+        if outcome.findings:
+            return outcome.findings[0].kind
+        words = [self._words(rank, "results") for rank in outcome.memory]
+        stored = [
+            sum(one) for one in zip(*words, strict=True)
+        ]  # a slot is zero where it is not written
+        memory = self._words(outcome.memory[0], "memory")
+        found: list[int] = []
+        for what in self.test.observe.split():
+            if what in LOCATIONS:
+                found.append(memory[LOCATIONS[what] // 4])
+            else:
+                found.append(stored[4 * int(what[0]) + "abcd".index(what[1])])
+        return tuple(found)
+
+    def _words(self, rank: Mapping[int, bytes], name: str) -> list[int]:
+        held: list[int] = np.frombuffer(rank[self.owners[name]], np.uint32).tolist()
+        return held

@@ -16,9 +16,6 @@ STRONG_STORE = re.compile(r"st\.(relaxed|release)\.sys\.")
 LABEL = re.compile(r"(\w+):$")
 BRANCH = re.compile(r"(?:@(%\w+) )?bra (\w+);")
 
-RACE = ("data race", "mixed-size race", "uninitialised read")
-Kinds = tuple[str, ...]
-
 
 @dataclass(frozen=True)
 class Mutant:
@@ -122,6 +119,7 @@ class Sites:
         barrier = self.code[at]
         yield Edit("delete barrier", at, {at: ""})
         yield Edit("barrier of a warp", at, {at: "bar.warp.sync 0xffffffff;"})
+        yield Edit("barrier without waiting", at, {at: "bar.arrive 15, 64;"})
         start, end = self._guarded_before(at), self._guarded_after(at)
         if start is not None and any(self._is_wait(i) for i in range(start, at)):
             up = {at: "", start: f"{barrier} {self.code[start]}"}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from coconet_ir.emu.expected import difference
 from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.machine import Emulator
 from coconet_ir.emu.plan import Plan, make_plan
@@ -40,6 +39,11 @@ def _inputs(setting: Setting) -> Data:
     return buffers
 
 
+def _poisoned(count: int) -> Data:
+    """Memory that ranks share, with something in it: reading it too early is a race, as on a device."""
+    return {"type": "f32", "count": count, "content": "0x7fc00000"}
+
+
 def _words(setting: Setting, count: int) -> Data:
     return {"type": "u32", "count": count, "content": setting.epoch}
 
@@ -57,7 +61,7 @@ def _whole(setting: Setting, buffers: Data, steps: list[Data], values: list[Data
 def push(setting: Setting) -> Data:
     """Each rank gets what the rank before it has."""
     buffers = _inputs(setting)
-    buffers["staging"] = {"type": "f32", "count": max(setting.sizes)}
+    buffers["staging"] = _poisoned(max(setting.sizes))
     for name in ("arrival", "credit", "epochs"):
         buffers[name] = _words(setting, setting.blocks)
     for name in ("staging", "arrival", "credit"):
@@ -81,7 +85,7 @@ def two_shot(setting: Setting) -> Data:
     buffers = _inputs(setting)
     most = max(setting.sizes)
     for name in ("in", "out"):
-        buffers[name] = {"type": "f32", "count": most}
+        buffers[name] = _poisoned(most)
     buffers["word"] = _words(setting, setting.blocks * setting.ranks)
     buffers["epochs"] = _words(setting, setting.blocks)
     for name in ("in", "out", "word"):
@@ -146,9 +150,6 @@ def first_finding(plan: Plan, seeds: Iterable[int]) -> tuple[int, Finding] | Non
     emulator = Emulator(plan.job)
     for seed in seeds:
         outcome = emulator.run(seed)
-        if outcome.findings:
-            return seed, outcome.findings[0]
-        for expected in plan.expected:
-            if (found := difference(expected, outcome.memory)) is not None:
-                return seed, found
+        for finding in outcome.findings or plan.differences(outcome.memory):
+            return seed, finding
     return None

@@ -7,6 +7,8 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 Lines = list[str]
 RELEASE = re.compile(r"(\s*)st\.(release|relaxed)\.sys\.(\S+) (.*)")
@@ -154,7 +156,7 @@ def _independent(first: str, second: str) -> bool:
 
 
 def _last_store_first(lines: Lines, rng: random.Random) -> Lines:
-    """The number of the call is kept before the signal that follows the last wait is given, where that is next to it."""
+    """The number of the call is kept before the signal behind the last wait, where the two are neighbours."""
     new = list(lines)
     for i in range(1, len(new)):
         if "st.global.u32 [%epochs]" in new[i] and "[%previous_credit]" in new[i - 1]:
@@ -185,15 +187,45 @@ EDITS: dict[str, Callable[[Lines, random.Random], Lines]] = {
 """From what is done to the function that does it."""
 
 
-def variant(text: str, rng: random.Random) -> tuple[str, str]:
+@dataclass(frozen=True)
+class Variant:
+    """A changed kernel, and the setting in which it is run."""
+
+    protocol: str
+    edits: tuple[str, ...]
+    text: str
+    setting: Any
+
+    def __str__(self) -> str:
+        return f"{self.protocol}: {', '.join(self.edits)}"
+
+
+def variants(protocols: Any, count: int) -> list[Variant]:
+    """Variants of all protocols, no two alike, in settings of their own: other grids, sizes, and numbers of ranks."""
+    rng = random.Random(count)
+    names = list(protocols.PROTOCOLS)
+    found: dict[str, Variant] = {}
+    while len(found) < count:
+        name = names[len(found) % len(names)]
+        edits, text = _changed(protocols.source(name), rng)
+        setting = protocols.Setting(
+            ranks=rng.randint(2, 4),
+            blocks=rng.randint(1, 3),
+            threads=rng.randint(4, 9),
+            sizes=tuple(rng.randint(0, 20) for _ in range(3)),
+            epoch=rng.choice((0, 0xFFFFFFFD)),
+        )
+        found[text] = Variant(name, edits, text, setting)
+    return list(found.values())
+
+
+def _changed(text: str, rng: random.Random) -> tuple[tuple[str, ...], str]:
     """What was done, and the kernel after it: one to four edits, each of which changes something."""
     names: list[str] = []
-    lines = text.splitlines()
+    lines, most = text.splitlines(), rng.randint(1, 4)
     for name in rng.sample(list(EDITS), len(EDITS)):
         new = "\n".join(EDITS[name](lines, rng)).splitlines()
-        if new != lines:
+        if new != lines and len(names) < most:
             lines = new
             names.append(name)
-        if len(names) == 1 + rng.randrange(4):
-            break
-    return ", ".join(names), "\n".join(lines) + "\n"
+    return tuple(names), "\n".join(lines) + "\n"

@@ -32,7 +32,7 @@ NAMES = (
     "library",
     "refused",
     "triton_softmax",
-    "triton_matmul",
+    "triton_product",
     "triton_one_shot",
 )
 STATEMENT = re.compile(
@@ -164,7 +164,7 @@ def test_what_was_inlined_by_nvcc_knows_where(data: dict[str, str]) -> None:
 def test_what_was_inlined_twice_by_triton_knows_where(data: dict[str, str]) -> None:
     module = parse_ptx(data["triton_one_shot"])
     stores = [i for i in instructions(list(module.functions.values())) if "release" in i.modifiers]
-    assert {lines(i.location) for i in stores} == {(162, 190, 202), (162, 190, 209)}
+    assert {lines(i.location) for i in stores} == {(163, 191, 203), (163, 191, 210)}
 
 
 def lines(place: Location | None) -> tuple[int, ...]:
