@@ -53,11 +53,16 @@ class Requests:
         }
 
     def serve(self, slot: int) -> bool:
-        """Do what a thread asks for (`flags` of `code/memory.py`); whether it goes on at once."""
+        """Do what a thread asks for; whether it goes on at once."""
+        op, request = self.peek(slot)
+        return self._serve[op](request)
+
+    def peek(self, slot: int) -> tuple[int, Request]:
+        """What a thread asks for (`flags` of `code/memory.py`)."""
         words = self._words[slot, _FIRST:_END].tolist()
         what, offset, address, word = words[:4]
         asked = (word & 7, word >> 4 & 3, word >> 8 & 0xFF, word >> 16 & 0xFF, word >> 24)
-        return self._serve[what & 0xFFFFFFFF](Request(slot, what >> 32, offset, address, *asked))
+        return what & 0xFFFFFFFF, Request(slot, what >> 32, offset, address, *asked)
 
     # Strong accesses
 
