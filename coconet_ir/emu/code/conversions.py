@@ -16,7 +16,7 @@ from coconet_ir.emu.code.floats import (
     ROUNDINGS,
     canonical,
     flush,
-    flush_inexact,
+    flush_tiny,
     rounding,
     saturate,
 )
@@ -160,7 +160,7 @@ def _between_floats(w: Writer, m: Modifiers, source: str, target: str, a: Operan
         result = w.let(f"select i1 {nan}, i32 {upper}, i32 {result}")
     if target == "f32" and ("ftz" in i.modifiers):
         m.flag("ftz")
-        result = flush_inexact(w, "f32", value, -126, result)
+        result = flush_tiny(w, FORMATS[target], mode, value, target, result)
     return relu_bits(w, width(target), result) if relu else result
 
 

@@ -3,14 +3,18 @@
 A NaN that an f32 instruction computes is the one of NVIDIA's devices, 0x7fffffff; PTX leaves it open. f64 keeps
 payloads where the host does, and `abs`, `neg` and `copysign` of it only touch the sign.
 
-`.ftz` makes a zero of a result that is below the least normal number before it is rounded, as NVIDIA's devices do: also
-of one that would be rounded up to that number. PTX does not say which of the two it means.
+`.ftz` makes a zero of a result that is below the least normal number when rounded as if exponents had no bound (IEEE
+754's tininess after rounding), as NVIDIA's devices do. Some of these would be rounded up to the least normal number, as
+subnormal numbers have fewer bits. PTX does not say which is meant.
 """
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Sequence
 
+from coconet_ir.emu.code.helpers.formats import FORMATS, Format
 from coconet_ir.emu.code.helpers.rounding import DIRECTED
 from coconet_ir.emu.code.kinds import FLOATS, take, typed, values
 from coconet_ir.emu.code.table import Modifiers
@@ -44,16 +48,28 @@ def flush(w: Writer, type: str, value: str) -> str:
     return w.let(f"select i1 {small}, {llvm} {zero}, {llvm} {value}")
 
 
-def flush_inexact(w: Writer, type: str, exact: str, least: int, value: str) -> str:
-    """A rounded value, with a zero of its sign if the double that it comes from is below 2^least.
+def flush_tiny(w: Writer, format: Format, mode: str, exact: str, type: str, value: str) -> str:
+    """A rounded value, with a zero of its sign if it would be below the least normal number in any exponent range.
 
-    The double is exact, or so rounded that it is below 2^least if and only if the exact value is.
+    `exact` is the double that was rounded to the format; it may have been rounded to odd. What is not below that number
+    after rounding is what lies nearer to it than to the number before, or above that if rounded away from zero.
     """
     llvm = llvm_type(type)
+    least = math.ldexp(1, 2 - (1 << format.exponent - 1))
+    nearest = least - math.ldexp(least, -format.mantissa - 2)
+    away = math.nextafter(least - math.ldexp(least, -format.mantissa - 1), least)
+    limits = {"rn": (nearest, nearest), "rm": (away, least), "rp": (least, away)}
+    below, above = (f"0x{_bits(limit):016X}" for limit in limits.get(mode, (least, least)))
+    negative = w.let(f"fcmp olt double {exact}, 0.0")
+    limit = w.let(f"select i1 {negative}, double {below}, double {above}")
     size = w.let(f"call double @llvm.fabs.f64(double {exact})")
-    small = w.let(f"fcmp olt double {size}, 0x{1023 + least << 52:016X}")
+    tiny = w.let(f"fcmp olt double {size}, {limit}")
     zero = w.let(f"call {llvm} @llvm.copysign.{type}({llvm} 0.0, {llvm} {value})")
-    return w.let(f"select i1 {small}, {llvm} {zero}, {llvm} {value}")
+    return w.let(f"select i1 {tiny}, {llvm} {zero}, {llvm} {value}")
+
+
+def _bits(value: float) -> int:
+    return int.from_bytes(struct.pack(">d", value))
 
 
 def saturate(w: Writer, type: str, value: str) -> str:
@@ -94,16 +110,16 @@ def rounded(w: Writer, operation: str, type: str, mode: str, arguments: Sequence
     return w.let(f"call {llvm} @llvm.{operation}.{type}({passed})")
 
 
-def flushed(w: Writer, operation: str, arguments: Sequence[str], result: str) -> str:
+def flushed(w: Writer, operation: str, mode: str, arguments: Sequence[str], result: str) -> str:
     """The rounded f32 result of an operation with `.ftz`, given its flushed arguments."""
     if operation not in ("mul", "div", "fma"):  # others of f32 are exact if they are subnormal
         return flush(w, "f32", result)
     wide = [w.let(f"fpext float {value} to double") for value in arguments]
     if operation == "fma":
         exact = w.call("fma.odd", "double", *(("double", value) for value in wide))
-    else:  # a quotient is not as near to a power of two as a double is rounded
+    else:  # no quotient is so near to a limit of `flush_tiny` that a double could not tell
         exact = w.let(f"f{operation} double {', '.join(wide)}")
-    return flush_inexact(w, "f32", exact, -126, result)
+    return flush_tiny(w, FORMATS["f32"], mode, exact, "f32", result)
 
 
 @typed("add", "sub", "mul", types=FLOATS)
@@ -130,7 +146,7 @@ def _write_rounded(
     ftz, sat = single(m, type, "ftz"), single(m, type, "sat")
     arguments = sources(w, i, m, type, count, ftz)
     result = rounded(w, operation, type, mode, arguments)
-    result = flushed(w, operation, arguments, result) if ftz else result
+    result = flushed(w, operation, mode, arguments, result) if ftz else result
     w.write(i.operands[0], type, finish(w, type, result, sat), i)
 
 
@@ -147,7 +163,8 @@ def _pairs(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
         if ftz:
             given = [flush(w, "f32", value) for value in given]
         result = rounded(w, i.opcode, "f32", mode, given)
-        result = finish(w, "f32", flushed(w, i.opcode, given, result) if ftz else result)
+        result = flushed(w, i.opcode, mode, given, result) if ftz else result
+        result = finish(w, "f32", result)
         wide = w.resize(w.uncast(result, "f32"), 32, 64, False)
         whole = w.let(f"or i64 {whole}, {w.let(f'shl i64 {wide}, {low}')}")
     w.write(i.operands[0], type, whole, i)
@@ -163,7 +180,7 @@ def divide(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
         arguments = sources(w, i, m, type, 1 if i.opcode == "sqrt" else 2, ftz)
     operation = "sqrt" if i.opcode == "sqrt" else "div"
     result = rounded(w, operation, type, mode, arguments)
-    result = flushed(w, operation, arguments, result) if ftz else result
+    result = flushed(w, operation, mode, arguments, result) if ftz else result
     w.write(i.operands[0], type, finish(w, type, result), i)
 
 

@@ -15,7 +15,7 @@ from coconet_ir.emu.code.floats import (
     ROUNDINGS,
     extreme,
     finish,
-    flush_inexact,
+    flush_tiny,
     rounded,
     rounding,
     saturate,
@@ -101,7 +101,8 @@ def _arithmetic(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
             result = w.call("fma.odd", "double", *(("double", value) for value in wide))
         else:
             result = w.let(f"f{i.opcode} double {', '.join(wide)}")
-        result = flush_inexact(w, "f64", result, -14, result) if ftz else result
+        if ftz:
+            result = flush_tiny(w, FORMATS[element], "rn", result, "f64", result)
         result = narrow(w, element, "rn", saturate(w, "f64", result) if sat else result)
         return relu_bits(w, 16, result) if relu else result
 

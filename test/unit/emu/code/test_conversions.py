@@ -364,10 +364,22 @@ def test_sat_and_ftz(evaluate: Evaluate, numbers: Numbers) -> None:
     tiny = np.array([2.0**-127, 2.0**-126, -(2.0**-130)]).view(np.uint64)
     got = evaluate("cvt.rn.ftz.f32.f64 d, a;", d="b32", a=tiny)
     np.testing.assert_array_equal(got, [0, 0x00800000, 0x80000000])
-    below = np.array([0x380FFFFFE0000000, 0x380FFFFFFFFFFFFF, 0xB80FFFFFFFFFFFFF], np.uint64)
-    for mode in MODES:  # a little below the least normal number, before it is rounded
+    ends = (0x380FFFFFE0000000, 0x380FFFFFE0000001, 0x380FFFFFEFFFFFFF, 0x380FFFFFF0000000)
+    below = np.array([end | sign << 63 for sign in (0, 1) for end in ends], np.uint64)
+    normal = {  # by a mode: how many of the last ends, which are below 2^-126, are it after rounding
+        "rn": (1, 1),
+        "rz": (0, 0),
+        "rm": (0, 3),
+        "rp": (3, 0),
+    }
+    for mode, counts in normal.items():
         got = evaluate(f"cvt.{mode}.ftz.f32.f64 d, a;", d="b32", a=below)
-        np.testing.assert_array_equal(got, [0, 0, 0x80000000], mode)
+        want = [
+            (sign << 31) + (0x00800000 if k >= 4 - count else 0)
+            for sign, count in enumerate(counts)
+            for k in range(4)
+        ]
+        np.testing.assert_array_equal(got, np.array(want, np.uint32), mode)
 
 
 def test_pack(evaluate: Evaluate) -> None:

@@ -77,39 +77,45 @@ def test_reciprocals(evaluate: Evaluate, numbers: Numbers, exact: Exact) -> None
 
 
 NEARLY_NORMAL = {
-    "mul": ((0x00800000, 0x3F7FFFFF), (0x00800000, 0xBF7FFFFF), (0x3EFFFFFF, 0x81000000)),
-    "div": ((0x00800000, 0x3F800001), (0x01000000, 0xC0000001), (0x80800000, 0xBF800001)),
+    "mul": (
+        (0x00800000, 0x3F7FFFFF, 0),
+        (0x3EFFFFFF, 0x81000000, 1 << 31),
+        (0x00800400, 0x3F7FF800, 0x00800000),
+        (0x80800400, 0x3F7FF800, 0x80800000),
+    ),
+    "div": ((0x00800000, 0x3F800001, 0),),
     "fma": (
-        (0xBF7FFFFF, 0x80800000, 0x00000002),
-        (0x3F7FFFFF, 0x00800001, 0x81000000),
-        (0x00800000, 0xB3800000, 0x00800000),
-        (0xBEFFFFFF, 0x01000000, 0x80000002),
+        (0xBF7FFFFF, 0x80800000, 0x00000002, 0),
+        (0x3F7FFFFF, 0x00800001, 0x81000000, 1 << 31),
+        (0x00800000, 0xB3800000, 0x00800000, 0),
+        (0x80800000, 0x29800000, 0x00800000, 0x00800000),
     ),
 }
-"""Operands whose exact result is a little below the least normal number."""
+"""Operands whose exact result is a little below the least normal number, and the result by .rn.ftz."""
 
 
 @pytest.mark.parametrize("operation", COUNTS)
-def test_ftz_flushes_what_goes_in_and_what_comes_out_before_it_is_rounded(
+def test_ftz_flushes_what_goes_in_and_what_is_tiny_after_rounding(
     operation: str, evaluate: Evaluate, numbers: Numbers, exact: Exact
 ) -> None:
     count = COUNTS[operation]
-    tiny = np.array(NEARLY_NORMAL.get(operation, ((0,) * count,)), np.uint32)
+    near = np.array(NEARLY_NORMAL.get(operation, ((0,) * (count + 1),)), np.uint32)
     columns = [
-        np.concatenate([column[::5], tiny[:, k]])
+        np.concatenate([column[::5], near[:, k]])
         for k, column in enumerate(numbers(32, count, 1001))
     ]
     names = "abc"[:count]
     given = [flush(column) for column in columns]
-    truncated = exact(operation, "rz", 8, 23, *given)
+    least = (1023 - 126) << 23  # of f32, in a format whose exponent has three more bits
     for mode in ("rn", "rz", "rm", "rp"):
         instruction = f"{operation}.{mode}.ftz.f32 d, {', '.join(names)};"
         got = evaluate(instruction, d="b32", **dict(zip(names, columns, strict=True)))
         want = exact(operation, mode, 8, 23, *given)
-        small = truncated & np.uint32(NAN) < 0x00800000
-        want = np.where(small, want & np.uint32(0x80000000), want)
-        np.testing.assert_array_equal(got, want, mode)
-    assert operation not in NEARLY_NORMAL or (got[-len(tiny) :] & np.uint32(NAN) == 0).all()
+        wide = exact(operation, mode, 8, 23, *given, wider=3)
+        tiny = wide & np.uint64((1 << 34) - 1) < least
+        np.testing.assert_array_equal(got, np.where(tiny, want & np.uint32(1 << 31), want), mode)
+        if mode == "rn":
+            np.testing.assert_array_equal(got[-len(near) :], near[:, -1])
 
 
 def test_sat_clamps_and_takes_nan_to_zero(evaluate: Evaluate, numbers: Numbers) -> None:
