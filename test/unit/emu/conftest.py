@@ -148,4 +148,3 @@ def run() -> Callable[..., Ran]:
         return Machine(*given, **options).run(seed)
 
     return run
-
