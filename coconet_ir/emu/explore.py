@@ -170,7 +170,9 @@ class Search(Schedule):
         """Turn to the next schedule; False if all have run."""
         self._given = {}
         self._settle()
-        if self._run.findings:  # what would have come behind it is not known, and a read in vain may race
+        if (
+            self._run.findings
+        ):  # what would have come behind it is not known, and a read in vain may race
             for decision in self._path:
                 if isinstance(decision, _Pick):
                     decision.wanted.update(decision.steps)

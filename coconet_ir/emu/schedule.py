@@ -71,7 +71,9 @@ class Seeded:
     def _choose_victim(self) -> None:
         kind = self._random.choice(("nobody", "rank", "rank", "rank", "block", "thread"))
         self._victim = None if self._plain or kind == "nobody" else (kind, self._random.random())
-        most = self._random.choice((8, 8, 12))  # short runs are held up in time, long ones also late
+        most = self._random.choice(
+            (8, 8, 12)
+        )  # short runs are held up in time, long ones also late
         self._from = int(2 ** (most * self._random.random()))
         self.is_holding = False
 

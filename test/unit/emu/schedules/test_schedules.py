@@ -84,21 +84,21 @@ def test_all_schedules_of_reuse(name: str) -> None:
 
 
 BODIES = {
-    "the last block first": "setp.eq.u32 %p0, %block, 0;\n@!%p0 bra OTHER;\nWAIT:\n"
+    "the first for the others": "setp.eq.u32 %p0, %block, 0;\n@!%p0 bra OTHER;\nWAIT:\n"
     "ld.acquire.gpu.global.u32 %r0, [%x];\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 bra WAIT;\nret;\n"
     "OTHER:\nst.release.gpu.global.u32 [%x], 1;",
     "the one before": "mul.wide.u32 %l0, %block, 4;\nadd.u64 %l0, %x, %l0;\n"
     "st.release.gpu.global.u32 [%l0+4], 1;\nWAIT:\n"
     "ld.acquire.gpu.global.u32 %r0, [%l0];\nsetp.eq.u32 %p1, %r0, 0;\n@%p1 bra WAIT;",
 }
-"""Block 0 waits for the others; each block waits for the one before, which need not be there."""
+"""Block 0 waits for the others; each block waits for the one before, which may not have room."""
 
 
 @pytest.mark.parametrize(
     ("name", "sms", "plain", "kinds"),
     [
-        ("the last block first", 4, (), {()}),
-        ("the last block first", 1, ("hang",), {(), ("hang",)}),
+        ("the first for the others", 4, (), {()}),
+        ("the first for the others", 1, ("hang",), {(), ("hang",)}),
         ("the one before", 4, (), {()}),
         ("the one before", 1, (), {(), ("hang",)}),
         ("the one before", 2, (), {(), ("hang",)}),
