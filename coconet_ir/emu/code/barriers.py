@@ -23,7 +23,8 @@ def barrier(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
     """`bar.sync a, b` and so on: of the block, and `bar.warp.sync`."""
     if modifiers.flag("warp"):
         modifiers.flag("sync")
-        exchange(writer, at, Warp.SYNC, *take(at, modifiers, 1))
+        (mask,) = take(at, modifiers, 1)
+        exchange(writer, at, Warp.SYNC, mask)
         return
     if modifiers.flag("cluster"):
         raise modifiers.refuse("is a barrier of a cluster, which the emulator does not know")

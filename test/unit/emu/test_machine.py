@@ -6,6 +6,7 @@ import pickle
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,8 @@ DONE:"""
         outcomes.append(emulator.run(0))
         assert not emulator.handles.any()
     clean, wrong = outcomes[0], outcomes[1]
-    assert clean.findings == () and len(wrong.findings) == 1
+    assert clean.findings == ()
+    assert len(wrong.findings) == 1
     assert outcomes == [clean, wrong, clean, wrong, wrong, clean]
     assert np.frombuffer(clean.memory[0][0], np.uint32)[0] == 40
 
@@ -144,16 +146,14 @@ PTX = """.version 8.0
 .address_size 64
 .visible .entry k(.param .u64 x, .param .u32 n) {directives}
 {{
-{body}
 ret;
 }}
 """
 
 
-def refused(body: str = "", directives: str = "", **launch: Any) -> str:
-    given = {"grid": (1, 1, 1), "block": (32, 1, 1), "arguments": (Place(0), bytes(4)), **launch}
-    step = Launch(launch.pop("kernel", "k"), **{k: v for k, v in given.items() if k != "kernel"})
-    job = Job(PTX.format(body=body, directives=directives), (Rank({0: Memory("x", 4)}, (step,)),))
+def refused(directives: str = "", **changes: Any) -> str:
+    launch = replace(Launch("k", (1, 1, 1), (32, 1, 1), (Place(0), bytes(4))), **changes)
+    job = Job(PTX.format(directives=directives), (Rank({0: Memory("x", 4)}, (launch,)),))
     with pytest.raises(Refused) as raised:
         Emulator(job)
     return raised.value.what
