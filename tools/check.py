@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -22,6 +23,7 @@ from coconet_ir.tools.program import add_options, load_function, make_inputs, se
 
 if TYPE_CHECKING:
     from coconet_ir.emu.check import Case
+    from coconet_ir.emu.schedule import Name
 
 _OF_PROGRAMS = ("func", "schedule", "mesh", "shape", "set", "inputs", "load", "repeat")
 """Options that say nothing of a PTX file."""
@@ -60,6 +62,8 @@ class _ListOpcodes(argparse.Action):
 def _arguments(args: Sequence[str] | None) -> argparse.Namespace:
     parser = _argument_parser()
     options = parser.parse_args(args)
+    if options.exhaustive and options.seed != 0:
+        parser.error("--exhaustive runs all schedules, so there is no --seed")
     if options.plan is not None:
         for name in _OF_PROGRAMS:
             if getattr(options, name) != parser.get_default(name):
@@ -94,7 +98,15 @@ def _argument_parser() -> argparse.ArgumentParser:
         metavar="N",
         help=f"how many are run (default {SCHEDULES})",
     )
-    add("--seed", type=seed, default=0, metavar="N", help="of the first schedule (default 0)")
+    add(
+        "--seed",
+        type=_name,
+        default=0,
+        metavar="N",
+        help="of the first schedule (default 0), or as a finding has it",
+    )
+    add("--exhaustive", action="store_true",
+        help="run all schedules that may differ, at most N of --schedules")  # fmt: skip
     add("--max-findings", type=_count, default=MOST_FINDINGS, metavar="N",
         help=f"stop at so many different ones (default {MOST_FINDINGS})")  # fmt: skip
     add("--format", choices=("text", "json"), default="text", help="of the report")
@@ -104,6 +116,11 @@ def _argument_parser() -> argparse.ArgumentParser:
     add_options(parser)
     add("--repeat", type=_count, default=None, metavar="N", help="calls in a row (default 3)")
     return parser
+
+
+def _name(text: str) -> Name:
+    """The name of a schedule."""
+    return text if re.fullmatch(r"x(\d+=\d+(,\d+=\d+)*)?", text) else seed(text)
 
 
 def _count(text: str) -> int:
@@ -121,6 +138,7 @@ def _run(options: argparse.Namespace) -> int:
             case,
             schedules=options.schedules,
             seed=options.seed,
+            exhaustive=options.exhaustive,
             most_findings=options.max_findings,
             progress=None if bar is None else bar.show,
         )

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from coconet_ir.emu.findings import Finding
+from coconet_ir.emu.job import Job
+from coconet_ir.emu.schedule import Name
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,17 @@ class Ran:
     findings: tuple[Finding, ...]
     memory: tuple[Mapping[int, bytes], ...]
     seconds: float
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What one of all schedules gave."""
+
+    name: Name
+    ran: Ran | None
+    """None if it was given up, as what was left of it repeats another one."""
+    more: bool
+    """Whether there are others."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +64,19 @@ class Broken:
 
 @dataclass(frozen=True)
 class Turn:
-    """A schedule to run: that of a seed."""
+    """A schedule to run."""
 
-    seed: int
+    name: Name
     traced: bool = False
     """Whether a race says what is missing."""
 
 
-Answer: TypeAlias = Ready | Ran | RefusedPTX | WrongPTX | Broken
+@dataclass(frozen=True)
+class Explore:
+    """Run the next of all schedules, or the first one."""
+
+    first: bool
+
+
+Request: TypeAlias = Job | Turn | Explore
+Answer: TypeAlias = Ready | Ran | Explored | RefusedPTX | WrongPTX | Broken

@@ -45,8 +45,6 @@ class Grid:
         self.kernel = run.emulator.code.kernels[step.kernel]
         self.first = run.emulator.slots[stream.rank].first[number]
         self.threads = prod(step.block)
-        self.pending = run.schedule.shuffled(range(prod(step.grid)))
-        """The blocks that have not begun."""
         self.resident = 0
         self.unfinished = prod(step.grid)
         self.released = 0
@@ -54,6 +52,9 @@ class Grid:
         self.end = start
         """What is known behind the blocks that have ended."""
         self.most = run.emulator.most_blocks(self.kernel)
+        room = self.most - sum(grid.resident for grid in stream.grids)
+        self.pending = run.schedule.order(prod(step.grid), room)
+        """The blocks that have not begun, in order."""
         self.blocked: list[int] = []
         """Slots that wait for the launch before."""
         self.before = before
@@ -92,7 +93,7 @@ class Grid:
     def go(self) -> None:
         """Begin as many blocks as have room."""
         while self.pending and self.stream.has_room(self):
-            self._begin(self.pending.pop())
+            self._begin(self.pending.pop(0))
 
     def _begin(self, number: int) -> None:
         run, count = self.run, self.threads

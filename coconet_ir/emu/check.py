@@ -8,18 +8,29 @@ assert_clean(plan)                                            # in a test
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
 from coconet_ir.diagnostics import IRError
-from coconet_ir.emu.answers import Broken, Ran, Ready, RefusedPTX, Turn, WrongPTX
+from coconet_ir.emu.answers import (
+    Broken,
+    Explore,
+    Explored,
+    Ran,
+    Ready,
+    RefusedPTX,
+    Request,
+    Turn,
+    WrongPTX,
+)
 from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.expected import Memories
 from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.ptx.parse import PTXError
 from coconet_ir.emu.report import Found, Report
+from coconet_ir.emu.schedule import Name
 from coconet_ir.process import Ended, Service, TimedOut, Worker
 
 SCHEDULES = 100
@@ -47,11 +58,15 @@ def check(
     case: Case,
     *,
     schedules: int = SCHEDULES,
-    seed: int = 0,
+    seed: Name = 0,
+    exhaustive: bool = False,
     most_findings: int = MOST_FINDINGS,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Run schedules, of seeds from `seed` on, until all have run or so many different findings are there.
+
+    `exhaustive` runs all schedules that may differ, or as many of them: `Report.complete` says which. A finding names
+    its schedule; given as `seed`, that one runs alone.
 
     A schedule ends at its first finding; values are compared if it has none. Findings of one kind at the same
     instructions count as one. `progress` is told how many schedules have run, of how many.
@@ -60,28 +75,41 @@ def check(
     """
     with _service.worker() as worker:
         running = _Running(worker, case.job)
-        return _explore(case, running, range(seed, seed + schedules), most_findings, progress)
+        if exhaustive:
+            tried = running.explore(schedules)
+        else:
+            names = [seed] if isinstance(seed, str) else range(seed, seed + schedules)
+            tried = (Explored(name, running.run(name), more=True) for name in names)
+            schedules = len(names)
+        report = _collect(case, running, tried, schedules, most_findings, progress)
+        complete = report.complete if exhaustive else None
+        return replace(report, complete=complete)
 
 
-def run_once(job: Job, seed: int = 0) -> Ran:
-    """Run one schedule, that of a seed. Raises what `check` does."""
+def run_once(job: Job, seed: Name = 0) -> Ran:
+    """Run one schedule. Raises what `check` does."""
     with _service.worker() as worker:
         running = _Running(worker, job)
         ran = running.run(seed)
         return running.run(seed, traced=True) if ran.findings else ran
 
 
-def assert_clean(case: Case, *, schedules: int = SCHEDULES, seed: int = 0) -> Report:
-    """Check in a test: an `AssertionError` shows what was found. Raises what `check` does."""
-    report = check(case, schedules=schedules, seed=seed)
+def assert_clean(
+    case: Case, *, schedules: int = SCHEDULES, seed: Name = 0, exhaustive: bool = False
+) -> Report:
+    """Check in a test: an `AssertionError` shows what was found, or that there are more schedules than `schedules` if
+    it is to be `exhaustive`. Raises what `check` does."""
+    report = check(case, schedules=schedules, seed=seed, exhaustive=exhaustive)
     assert report.clean, f"\n{report}"
+    assert report.complete is not False, f"there are more than {schedules} schedules"
     return report
 
 
-def _explore(
+def _collect(
     case: Case,
     running: _Running,
-    seeds: range,
+    tried: Iterable[Explored],
+    most: int,
     most_findings: int,
     progress: Callable[[int, int], None] | None,
 ) -> Report:
@@ -89,28 +117,33 @@ def _explore(
     compared: Memories | None = None
     wrong: tuple[Finding, ...] = ()
     seconds = 0.0
-    number = 0
-    for number, seed in enumerate(seeds, 1):
-        ran = running.run(seed)
-        seconds += ran.seconds
-        findings = ran.findings
+    schedules, more = 0, True
+    for number, one in enumerate(tried, 1):
+        more = one.more
+        if progress is not None:
+            progress(number, most)
+        if one.ran is None:
+            continue
+        schedules += 1
+        seconds += one.ran.seconds
+        findings = one.ran.findings
         if not findings:
-            if ran.memory != compared:  # most schedules give the same
-                compared, wrong = ran.memory, tuple(case.differences(ran.memory))
+            if one.ran.memory != compared:  # most schedules give the same
+                compared, wrong = one.ran.memory, tuple(case.differences(one.ran.memory))
             findings = wrong
-        for one in findings:
-            key = _identity(one)
+        for finding in findings:
+            key = _identity(finding)
             if key in found:
                 found[key] = replace(found[key], count=found[key].count + 1)
                 continue
-            if ran.findings:  # the same, with what is missing
-                (one,) = running.run(seed, traced=True).findings
-            found[key] = Found(replace(one, schedule=seed), 1)
-        if progress is not None:
-            progress(number, len(seeds))
+            if one.ran.findings:  # the same, with what is missing
+                (finding,) = running.run(one.name, traced=True).findings
+            found[key] = Found(replace(finding, schedule=one.name), 1)
         if len(found) >= most_findings:
             break
-    return Report(tuple(found.values()), number, running.seconds, seconds, case.job.labels)
+    return Report(
+        tuple(found.values()), schedules, running.seconds, seconds, case.job.labels, not more
+    )
 
 
 def _identity(finding: Finding) -> Hashable:
@@ -132,13 +165,22 @@ class _Running:
         self.seconds = answer.seconds
         """It took to compile them."""
 
-    def run(self, seed: int, *, traced: bool = False) -> Ran:
+    def run(self, name: Name, *, traced: bool = False) -> Ran:
         """Run a schedule; with a trace a race says what is missing. Raises what `check` does."""
-        answer = self._ask(Turn(seed, traced), f"the schedule of seed {seed} ran")
+        answer = self._ask(Turn(name, traced), f"the schedule of seed {name} ran")
         assert isinstance(answer, Ran)
         return answer
 
-    def _ask(self, request: Job | Turn, when: str) -> Ready | Ran:
+    def explore(self, most: int) -> Iterator[Explored]:
+        """Run all schedules that may differ, or as many. Raises what `check` does."""
+        for number in range(most):
+            answer = self._ask(Explore(first=not number), f"schedule {number} of all ran")
+            assert isinstance(answer, Explored)
+            yield answer
+            if not answer.more:
+                return
+
+    def _ask(self, request: Request, when: str) -> Ready | Ran | Explored:
         try:
             answer = pickle.loads(self._worker.ask(pickle.dumps(request), TIME_LIMIT))
         except TimedOut:

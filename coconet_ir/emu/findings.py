@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from coconet_ir.emu.ptx.syntax import Location
+from coconet_ir.emu.schedule import Name
 
 Kind: TypeAlias = Literal[
     "data race",
@@ -55,8 +56,8 @@ class Finding:
     """Bytes from its beginning."""
     notes: tuple[str, ...] = ()
     """What is missing, or who waits for what."""
-    schedule: int = 0
-    """The seed that shows it again."""
+    schedule: Name = 0
+    """Shows it again."""
 
 
 def who(where: Where) -> str:

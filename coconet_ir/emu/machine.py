@@ -14,10 +14,11 @@ from coconet_ir.emu import host
 from coconet_ir.emu.code.compile import Code, Kernel, compile_ptx
 from coconet_ir.emu.code.layout import MOST_THREADS, RECORD
 from coconet_ir.emu.code.table import Refused
+from coconet_ir.emu.explore import Search
 from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.run import Run
-from coconet_ir.emu.schedule import Schedule
+from coconet_ir.emu.schedule import Name, Schedule, Seeded
 from coconet_ir.emu.space import Space
 from coconet_ir.emu.streams import Slots, place_launches
 from coconet_ir.emu.updates import updates
@@ -129,9 +130,13 @@ class Emulator:
             self._updates[kernel] = updates(self.code.kernels[kernel].function, self.code.sites)
         return self._updates[kernel].get(site, frozenset())
 
-    def run(self, seed: int, *, traced: bool = False) -> Outcome:
-        """Run under the schedule of a seed; with a trace a race says what is missing."""
-        run = Run(self, Schedule(seed), seed, traced)
+    def run(self, schedule: Schedule | Name, *, traced: bool = False) -> Outcome:
+        """Run under a schedule, or that of a name; with a trace a race says what is missing."""
+        if isinstance(schedule, int):
+            schedule = Seeded(schedule)
+        elif isinstance(schedule, str):
+            schedule = Search(schedule)
+        run = Run(self, schedule, traced)
         answer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 4)(
             run.weak.on_access
         )

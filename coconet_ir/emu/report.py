@@ -32,6 +32,8 @@ class Report:
     """Seconds that the schedules took."""
     labels: Mapping[int, str] = field(default_factory=dict[int, str])
     """What steps of streams are called, by their numbers."""
+    complete: bool | None = None
+    """Of an exhaustive check: whether these were all schedules that may differ."""
 
     @property
     def clean(self) -> bool:
@@ -52,6 +54,7 @@ class Report:
             "schedules": self.schedules,
             "compile_seconds": self.compile_seconds,
             "run_seconds": self.run_seconds,
+            "complete": self.complete,
             "findings": [self._json(one) for one in self.findings],
         }
 
@@ -60,7 +63,8 @@ class Report:
         what = "clean" if self.clean else f"{count} finding{'s' if count > 1 else ''}"
         each = self.run_seconds * 1e3 / max(self.schedules, 1)
         times = f"{self.compile_seconds:.2f} s to compile, {each:.3g} ms a schedule"
-        return f"{what} in {_schedules(self.schedules)} ({times})"
+        which = {None: "", True: "all ", False: "the first "}[self.complete]
+        return f"{what} in {which}{_schedules(self.schedules)} ({times})"
 
     # Text
 
@@ -75,7 +79,8 @@ class Report:
                 yield f"{outer}: note: inlined here"
                 outer = outer.within
         yield from (f"note: {note}" for note in finding.notes)
-        again = f"--seed {finding.schedule} --schedules 1 shows it again"
+        alone = "" if isinstance(finding.schedule, str) else " --schedules 1"
+        again = f"--seed {finding.schedule}{alone} shows it again"
         yield f"note: shown by {found.count} of {_schedules(self.schedules)}; {again}"
 
     def _who(self, place: Where, ptx: str) -> str:

@@ -39,7 +39,9 @@ class Reports:
         """Add a finding; `offset` is where in memory."""
         run = self.run
         buffer, behind = (None, 0) if offset is None else run.space.name(offset)
-        run.findings.append(Finding(kind, message, tuple(places), buffer, behind, notes, run.seed))
+        run.findings.append(
+            Finding(kind, message, tuple(places), buffer, behind, notes, run.schedule.name)
+        )
 
     def race(self, kind: Kind, me: Access, other: Access, offset: int) -> Literal[False]:
         """Two accesses of which neither came before the other."""

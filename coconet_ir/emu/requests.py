@@ -53,11 +53,16 @@ class Requests:
         }
 
     def serve(self, slot: int) -> bool:
-        """Do what a thread asks for (`flags` of `code/memory.py`); whether it goes on at once."""
+        """Do what a thread asks for; whether it goes on at once."""
+        op, request = self.peek(slot)
+        return self._serve[op](request)
+
+    def peek(self, slot: int) -> tuple[int, Request]:
+        """What a thread asks for (`flags` of `code/memory.py`)."""
         words = self._words[slot, _FIRST:_END].tolist()
         what, offset, address, word = words[:4]
         asked = (word & 7, word >> 4 & 3, word >> 8 & 0xFF, word >> 16 & 0xFF, word >> 24)
-        return self._serve[what & 0xFFFFFFFF](Request(slot, what >> 32, offset, address, *asked))
+        return what & 0xFFFFFFFF, Request(slot, what >> 32, offset, address, *asked)
 
     # Strong accesses
 
@@ -111,10 +116,12 @@ class Requests:
 
     def _lost(self, location: Location, slot: int, site: int) -> Access | None:
         """Another thread's store that a store of what was computed from an older value of the location overwrites."""
-        run, block = self.run, self.run.grid_block(slot)
-        loads = run.emulator.updates(site)
+        run = self.run
+        if not (loads := run.emulator.updates(site)):
+            return None
+        block = run.grid_block(slot)
         reads = (location.reads.get((slot, scope)) for scope in _SCOPES)
-        if not loads or not any(
+        if not any(
             read is not None and read.site in loads and block.did(slot, read.epoch)
             for read in reads
         ):
@@ -146,18 +153,20 @@ class Requests:
     def _is_sound(self, request: Request, write: bool) -> bool:
         """Whether an access is aligned and inside of memory."""
         run, bytes = self.run, request.size * request.scalars
-        inside = request.offset < run.space.limit or self._is_local(request)
-        if not request.address % bytes and inside:
+        aligned = not request.address % bytes
+        if aligned and (request.offset < run.space.limit or self._is_local(request)):
             return True
         me = run.access(request.slot, request.site)
-        if request.address % bytes:
+        if not aligned:
             return run.reports.misaligned(me, request.offset, bytes, write)
         return run.reports.outside(me, request.offset, bytes, write)
 
     def _is_local(self, request: Request) -> bool:
         """Whether it is local memory, which nobody else has; atomic operations have none there."""
-        atomic = self._op[request.slot] == Op.ATOMIC
-        return not atomic and self.run.space.local <= request.offset < len(self.run.space.bytes)
+        space = self.run.space
+        if request.offset < space.limit or self._op[request.slot] == Op.ATOMIC:
+            return False
+        return space.local <= request.offset < len(space.bytes)
 
     # What else
 

@@ -36,8 +36,8 @@ _NEXT_EPOCH = np.uint64(1 << SITE_BITS)
 class Run:
     """The state of a run. Of what is ready the schedule picks one after the other."""
 
-    def __init__(self, emulator: Emulator, schedule: Schedule, seed: int, traced: bool):
-        self.emulator, self.schedule, self.seed = emulator, schedule, seed
+    def __init__(self, emulator: Emulator, schedule: Schedule, traced: bool):
+        self.emulator, self.schedule = emulator, schedule
         self.space, self.granule = emulator.space, emulator.space.granule
         self.records, self.handles = emulator.records, emulator.handles
         self.findings: list[Finding] = []
@@ -71,6 +71,7 @@ class Run:
         self._places = self.handles.ctypes.data, self.records.ctypes.data, RECORD.itemsize
         self._one = np.zeros(1, np.int64)
         self._one_place = self._one.ctypes.data
+        schedule.begin(self)
 
     def _prepare(self, start: Clock) -> None:
         self.space.reset()
@@ -99,13 +100,13 @@ class Run:
                 elif not self.waiting.wake_idle():
                     break
                 continue
-            index = schedule.pick(len(ready))
-            ready[index], ready[-1] = ready[-1], ready[index]
-            item = ready.pop()
+            item = ready.pop(schedule.pick(ready))
             if schedule.is_holding and self._is_held(item):
                 self._held.append(item)
             elif isinstance(item, int):
-                if self.requests.serve(item) and not self.findings:
+                if not self.requests.serve(item):
+                    schedule.waits()
+                elif not self.findings:
                     self._advance_one(item)
             elif isinstance(item, np.ndarray):
                 self._advance(item)
@@ -115,12 +116,11 @@ class Run:
             self.reports.hang()
 
     def _is_held(self, item: Item) -> bool:
-        count = len(self.streams)
         if isinstance(item, int | np.ndarray):
             slot = int(item if isinstance(item, int) else item[0])
             block = self.grid_block(slot)
-            return self.schedule.holds(count, block.rank, block.number, slot)
-        return self.schedule.holds(count, item.rank, -1, -1)
+            return self.schedule.holds(block.rank, block.number, slot)
+        return self.schedule.holds(item.rank, -1, -1)
 
     def _advance_one(self, slot: int) -> None:
         """Resume a thread until it must wait or the schedule must decide."""

@@ -225,6 +225,13 @@ class Strong:
 
     # Accesses
 
+    def last(self, offset: int, bytes: int) -> int:
+        """The index of the newest message at a place, also where there is no location yet."""
+        location = self.locations.get(offset // self.run.granule)
+        if location is not None and (location.offset, location.bytes) == (offset, bytes):
+            return location.last
+        return self._histories.get((offset, bytes), (0, 0))[1]
+
     def newer(self, location: Location, slot: int) -> int:
         """The oldest message that a slot may read."""
         return max(location.first, self.run.clocks[slot].oldest(location.number))
@@ -340,7 +347,8 @@ class Strong:
         old = self.read(location, slot, site, order, scope, location.last)
         if old is None:
             return None
-        value = apply(operation, type, 8 * location.bytes, old, new, other)
+        flush = location.offset < self.run.space.shared
+        value = apply(operation, type, 8 * location.bytes, old, new, other, flush=flush)
         if operation == "cas" and value == old and old != new:  # it failed: nothing is written
             return old
         if not self.write(location, slot, site, order, scope, value, message.releases):

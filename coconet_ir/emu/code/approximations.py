@@ -82,7 +82,8 @@ def _hex(power: int) -> str:
 
 def _write_single(w: Writer, i: Instruction, result: str, ftz: bool) -> None:
     rounded = w.let(f"fptrunc double {result} to float")
-    w.write(i.operands[0], "f32", finish(w, "f32", rounded, ftz), i)
+    rounded = flush(w, "f32", rounded) if ftz else rounded
+    w.write(i.operands[0], "f32", finish(w, "f32", rounded), i)
 
 
 @typed("rsqrt", types=FLOATS)

@@ -3,14 +3,26 @@
 Floats are converted by way of double, which holds all of them exactly, and rounded once. An integer of 64 bits that is
 rounded to a narrow float is rounded to odd first, to the 53 bits of a double.
 
+PTX leaves the NaN of most conversions open. Here it is that of NVIDIA's devices: the canonical one, but from f64 the
+quiet NaN of the same sign and upper payload; f32 and bf16 to f32 without any modifier move the bits, and to tf32 by
+`.rna` the upper ones. What `.ftz` flushes is said in `floats.py`.
+
 Refused: .rs (it takes random bits), f4, f6, f8x4, ue8m0 and s2f6 (all sm_100), types b8 to b64.
 """
 
 from __future__ import annotations
 
-from coconet_ir.emu.code.floats import ROUNDINGS, canonical, flush, rounding, saturate
+from coconet_ir.emu.code.floats import (
+    ROUNDINGS,
+    canonical,
+    flush,
+    flush_tiny,
+    rounding,
+    saturate,
+)
 from coconet_ir.emu.code.halves import narrow, relu_bits, widen
 from coconet_ir.emu.code.helpers import HELPERS
+from coconet_ir.emu.code.helpers.formats import FORMATS
 from coconet_ir.emu.code.kinds import FLOATS, INTEGERS, take
 from coconet_ir.emu.code.table import Modifiers, opcode
 from coconet_ir.emu.code.writer import Writer, is_signed, llvm_type
@@ -121,6 +133,9 @@ def _to_integer(w: Writer, m: Modifiers, source: str, target: str, value: str) -
 
 def _between_floats(w: Writer, m: Modifiers, source: str, target: str, a: Operand) -> str:
     i = m.instruction
+    if target == "f32" and source in ("f32", "bf16") and not m.left:
+        value = w.value(a, source, i)
+        return value if source == "f32" else w.call("widen.bf16", "float", ("i16", value))
     value = _double(w, m, source, a, i)
     whole = m.one_of(_TO_INTEGER) if source == target else ""
     exact = _exact(source, target)
@@ -130,19 +145,35 @@ def _between_floats(w: Writer, m: Modifiers, source: str, target: str, a: Operan
     if target in ("f16", *FLOATS) and m.flag("sat"):
         value = saturate(w, "f64", value)
     single = source == "f32" and target in ("f16", "bf16", "tf32")
-    relu = single and m.flag("relu")
+    relu = single and mode != "rna" and m.flag("relu")
     if single and m.flag("satfinite"):
         mode += ".satfinite"
     if single and f"narrow.{target}.{mode}" not in HELPERS:
         raise m.refuse("has a rounding that .satfinite does not go with")
-    if source == "bf16" and target == "f32":  # a NaN keeps its payload, as on devices
-        result = w.let(f"fptrunc double {value} to float")
-    else:
-        result = _from_double(w, target, mode, value)
+    result = _from_double(w, target, mode, value)
+    if source == "f64" and target != "f64":
+        result = _nan_of_double(w, target, value, result)
+    if mode == "rna":
+        given = w.value(a, source, i)
+        nan = w.let(f"fcmp uno float {given}, {given}")
+        upper = w.let(f"and i32 {w.uncast(given, source)}, {-(1 << FORMATS[target].low)}")
+        result = w.let(f"select i1 {nan}, i32 {upper}, i32 {result}")
     if target == "f32" and ("ftz" in i.modifiers):
         m.flag("ftz")
-        result = flush(w, "f32", result)
+        result = flush_tiny(w, FORMATS[target], mode, value, target, result)
     return relu_bits(w, width(target), result) if relu else result
+
+
+def _nan_of_double(w: Writer, target: str, value: str, result: str) -> str:
+    """A rounded double; if it is NaN, the quiet one that has its sign and its upper payload."""
+    n, llvm, mantissa = width(target), llvm_type(target), FORMATS[target].mantissa
+    bits = w.uncast(value, "f64")
+    low = w.let(f"and i64 {w.let(f'lshr i64 {bits}, {52 - mantissa}')}, {(1 << n - 1) - 1}")
+    quiet = w.let(f"or i64 {low}, {1 << mantissa - 1}")
+    sign = w.let(f"and i64 {w.let(f'lshr i64 {bits}, {64 - n}')}, {1 << n - 1}")
+    whole = w.let(f"trunc i64 {w.let(f'or i64 {quiet}, {sign}')} to i{n}")
+    nan = w.let(f"fcmp uno double {value}, {value}")
+    return w.let(f"select i1 {nan}, {llvm} {w.cast(whole, target)}, {llvm} {result}")
 
 
 def _exact(source: str, target: str) -> bool:

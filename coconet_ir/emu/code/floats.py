@@ -1,13 +1,20 @@
 """Arithmetic of f32 and f64 (PTX ISA, section 9.7.3), but for approximations.
 
 A NaN that an f32 instruction computes is the one of NVIDIA's devices, 0x7fffffff; PTX leaves it open. f64 keeps
-payloads where the host does. `abs`, `neg` and `copysign` only touch the sign.
+payloads where the host does, and `abs`, `neg` and `copysign` of it only touch the sign.
+
+`.ftz` makes a zero of a result that is below the least normal number when rounded as if exponents had no bound (IEEE
+754's tininess after rounding), as NVIDIA's devices do. Some of these would be rounded up to the least normal number, as
+subnormal numbers have fewer bits. PTX does not say which is meant.
 """
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Sequence
 
+from coconet_ir.emu.code.helpers.formats import FORMATS, Format
 from coconet_ir.emu.code.helpers.rounding import DIRECTED
 from coconet_ir.emu.code.kinds import FLOATS, take, typed, values
 from coconet_ir.emu.code.table import Modifiers
@@ -41,6 +48,30 @@ def flush(w: Writer, type: str, value: str) -> str:
     return w.let(f"select i1 {small}, {llvm} {zero}, {llvm} {value}")
 
 
+def flush_tiny(w: Writer, format: Format, mode: str, exact: str, type: str, value: str) -> str:
+    """A rounded value, with a zero of its sign if it would be below the least normal number in any exponent range.
+
+    `exact` is the double that was rounded to the format; it may have been rounded to odd. What is not below that number
+    after rounding is what lies nearer to it than to the number before, or above that if rounded away from zero.
+    """
+    llvm = llvm_type(type)
+    least = math.ldexp(1, 2 - (1 << format.exponent - 1))
+    nearest = least - math.ldexp(least, -format.mantissa - 2)
+    away = math.nextafter(least - math.ldexp(least, -format.mantissa - 1), least)
+    limits = {"rn": (nearest, nearest), "rm": (away, least), "rp": (least, away)}
+    below, above = (f"0x{_bits(limit):016X}" for limit in limits.get(mode, (least, least)))
+    negative = w.let(f"fcmp olt double {exact}, 0.0")
+    limit = w.let(f"select i1 {negative}, double {below}, double {above}")
+    size = w.let(f"call double @llvm.fabs.f64(double {exact})")
+    tiny = w.let(f"fcmp olt double {size}, {limit}")
+    zero = w.let(f"call {llvm} @llvm.copysign.{type}({llvm} 0.0, {llvm} {value})")
+    return w.let(f"select i1 {tiny}, {llvm} {zero}, {llvm} {value}")
+
+
+def _bits(value: float) -> int:
+    return int.from_bytes(struct.pack(">d", value))
+
+
 def saturate(w: Writer, type: str, value: str) -> str:
     """A value, clamped to 0 and 1; 0 for NaN."""
     llvm = llvm_type(type)
@@ -50,10 +81,8 @@ def saturate(w: Writer, type: str, value: str) -> str:
     return w.let(f"select i1 {great}, {llvm} 1.0, {llvm} {low}")
 
 
-def finish(w: Writer, type: str, value: str, ftz: bool = False, sat: bool = False) -> str:
+def finish(w: Writer, type: str, value: str, sat: bool = False) -> str:
     """What an instruction makes of its rounded result."""
-    if ftz:
-        value = flush(w, type, value)
     if sat:
         return saturate(w, type, value)
     return canonical(w, type, value) if type == "f32" else value
@@ -81,6 +110,18 @@ def rounded(w: Writer, operation: str, type: str, mode: str, arguments: Sequence
     return w.let(f"call {llvm} @llvm.{operation}.{type}({passed})")
 
 
+def flushed(w: Writer, operation: str, mode: str, arguments: Sequence[str], result: str) -> str:
+    """The rounded f32 result of an operation with `.ftz`, given its flushed arguments."""
+    if operation not in ("mul", "div", "fma"):  # others of f32 are exact if they are subnormal
+        return flush(w, "f32", result)
+    wide = [w.let(f"fpext float {value} to double") for value in arguments]
+    if operation == "fma":
+        exact = w.call("fma.odd", "double", *(("double", value) for value in wide))
+    else:  # no quotient is so near to a limit of `flush_tiny` that a double could not tell
+        exact = w.let(f"f{operation} double {', '.join(wide)}")
+    return flush_tiny(w, FORMATS["f32"], mode, exact, "f32", result)
+
+
 @typed("add", "sub", "mul", types=FLOATS)
 def _two(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
     _write_rounded(w, i, m, type, i.opcode, 2, m.one_of(ROUNDINGS, "rn"))
@@ -103,8 +144,10 @@ def _write_rounded(
     w: Writer, i: Instruction, m: Modifiers, type: str, operation: str, count: int, mode: str
 ) -> None:
     ftz, sat = single(m, type, "ftz"), single(m, type, "sat")
-    result = rounded(w, operation, type, mode, sources(w, i, m, type, count, ftz))
-    w.write(i.operands[0], type, finish(w, type, result, ftz, sat), i)
+    arguments = sources(w, i, m, type, count, ftz)
+    result = rounded(w, operation, type, mode, arguments)
+    result = flushed(w, operation, mode, arguments, result) if ftz else result
+    w.write(i.operands[0], type, finish(w, type, result, sat), i)
 
 
 @typed("add", "sub", "mul", "fma", types=("f32x2",))
@@ -119,7 +162,9 @@ def _pairs(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
         given = [w.cast(w.resize(part, 64, 32, False), "f32") for part in parts]
         if ftz:
             given = [flush(w, "f32", value) for value in given]
-        result = finish(w, "f32", rounded(w, i.opcode, "f32", mode, given), ftz)
+        result = rounded(w, i.opcode, "f32", mode, given)
+        result = flushed(w, i.opcode, mode, given, result) if ftz else result
+        result = finish(w, "f32", result)
         wide = w.resize(w.uncast(result, "f32"), 32, 64, False)
         whole = w.let(f"or i64 {whole}, {w.let(f'shl i64 {wide}, {low}')}")
     w.write(i.operands[0], type, whole, i)
@@ -135,20 +180,22 @@ def divide(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
         arguments = sources(w, i, m, type, 1 if i.opcode == "sqrt" else 2, ftz)
     operation = "sqrt" if i.opcode == "sqrt" else "div"
     result = rounded(w, operation, type, mode, arguments)
-    w.write(i.operands[0], type, finish(w, type, result, ftz), i)
+    result = flushed(w, operation, mode, arguments, result) if ftz else result
+    w.write(i.operands[0], type, finish(w, type, result), i)
 
 
 @typed("neg", types=FLOATS)
 def _neg(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
     (a,) = sources(w, i, m, type, 1, single(m, type, "ftz"))
-    w.write(i.operands[0], type, w.let(f"fneg {llvm_type(type)} {a}"), i)
+    w.write(i.operands[0], type, finish(w, type, w.let(f"fneg {llvm_type(type)} {a}")), i)
 
 
 @typed("abs", types=FLOATS)
 def _abs(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
     (a,) = sources(w, i, m, type, 1, single(m, type, "ftz"))
     llvm = llvm_type(type)
-    w.write(i.operands[0], type, w.let(f"call {llvm} @llvm.fabs.{type}({llvm} {a})"), i)
+    result = w.let(f"call {llvm} @llvm.fabs.{type}({llvm} {a})")
+    w.write(i.operands[0], type, finish(w, type, result), i)
 
 
 @typed("copysign", types=FLOATS)

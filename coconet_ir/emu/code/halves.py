@@ -1,7 +1,8 @@
 """Arithmetic of f16, bf16 and pairs of them (PTX ISA, sections 9.7.4 and 9.7.5), but for approximations.
 
 Operands become doubles, in which sums and products of two are exact or round as the exact ones would; the sum of `fma`
-is rounded to odd. One rounding to the format follows. NaN is 0x7fff.
+is rounded to odd. One rounding to the format follows. NaN is 0x7fff, also of `neg` and `abs`: PTX leaves it open, and
+NVIDIA's devices do so. What `.ftz` flushes is said in `floats.py`.
 
 Refused: `.oob` (sm_100), `.ftz` and `.sat` of bf16, which PTX does not have.
 """
@@ -10,7 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from coconet_ir.emu.code.floats import ROUNDINGS, extreme, finish, rounded, rounding, saturate
+from coconet_ir.emu.code.floats import (
+    ROUNDINGS,
+    extreme,
+    finish,
+    flush_tiny,
+    rounded,
+    rounding,
+    saturate,
+)
 from coconet_ir.emu.code.helpers.formats import FORMATS
 from coconet_ir.emu.code.kinds import HALVES, take, typed, values
 from coconet_ir.emu.code.table import Modifiers
@@ -92,8 +101,9 @@ def _arithmetic(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
             result = w.call("fma.odd", "double", *(("double", value) for value in wide))
         else:
             result = w.let(f"f{i.opcode} double {', '.join(wide)}")
+        if ftz:
+            result = flush_tiny(w, FORMATS[element], "rn", result, "f64", result)
         result = narrow(w, element, "rn", saturate(w, "f64", result) if sat else result)
-        result = flush_half(w, element, result) if ftz else result
         return relu_bits(w, 16, result) if relu else result
 
     read = values(w, i, m, type, 3 if fused else 2)
@@ -118,7 +128,10 @@ def _sign(w: Writer, i: Instruction, m: Modifiers, type: str) -> None:
 
     def operation(element: str, column: list[str]) -> str:
         value = flush_half(w, element, column[0]) if ftz else column[0]
-        return w.let(f"xor i16 {value}, -32768" if i.opcode == "neg" else f"and i16 {value}, 32767")
+        size = w.let(f"and i16 {value}, 32767")
+        nan = w.let(f"icmp ugt i16 {size}, {FORMATS[element].infinity}")
+        result = w.let(f"xor i16 {value}, -32768") if i.opcode == "neg" else size
+        return w.let(f"select i1 {nan}, i16 {FORMATS[element].nan}, i16 {result}")
 
     w.write(i.operands[0], type, by_lane(w, type, values(w, i, m, type, 1), operation), i)
 

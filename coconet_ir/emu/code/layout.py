@@ -58,11 +58,13 @@ _FIELDS: list[Any] = [
     ("values", np.uint64, (VALUES,)),
     ("operands", np.uint64, (VALUES,)),
     ("specials", np.uint32, (len(SPECIALS),)),
+    ("turn", np.uint32),
 ]
 RECORD = np.dtype(_FIELDS, align=True)
 """`self` is the entry of the thread's accesses but for the site; `row` is what the thread knows of others; `start` what
 it knew at the kernel's start; `limit` the bytes of the space that have a shadow. The first of `values` says what a
-suspended thread asks for and then takes the result; `operands` are what it gives."""
+suspended thread asks for and then takes the result; `operands` are what it gives. `turn` is the line of the
+branch by which a loop was last repeated."""
 
 
 _PLACES: dict[str, int] = {name: field[1] for name, field in (RECORD.fields or {}).items()}

@@ -320,16 +320,18 @@ def convert_address(writer: Writer, at: Instruction, modifiers: Modifiers) -> No
 
 @opcode("isspacep")
 def is_space(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
-    """Whether a generic address lies in a space."""
+    """Whether a generic address lies in a space. Constants have no window: they lie in global memory here."""
     code = thread(writer)
     space = take_space(modifiers)
+    if space not in ("global", "shared", "local"):
+        raise modifiers.refuse("asks for a space that has no window of its own here")
     target, source = take(at, modifiers, 2)
     value = code.value(source, "b64", at)
     start, size = {
         "shared": (layout.SHARED, layout.WINDOW),
         "local": (layout.LOCAL, layout.WINDOW),
         "global": (layout.GLOBAL, layout.GLOBAL),
-    }.get(space, (0, 0))
+    }[space]
     inside = code.let(f"sub i64 {value}, {start}")
     code.write(target, "pred", code.let(f"icmp ult i64 {inside}, {size}"), at)
 

@@ -145,6 +145,7 @@ class ThreadWriter(Writer):
         """Count a turn of a loop, and let others run when there were many."""
         left = self.let(f"sub i64 {self.load_field('fuel')}, 1")
         self.store_field("fuel", left)
+        self.store_field("turn", str(at.line), "i32")
         out = self.let(f"icmp slt i64 {left}, 0")
         turn, go = self.fresh()[1:], self.fresh()[1:]
         self.emit(f"br i1 {out}, label %{turn}, label %{go}")

@@ -42,6 +42,12 @@ def forms() -> Any:
 
 
 @pytest.fixture(scope="session")
+def exemptions() -> Any:
+    """What may differ: see `exemptions.py`."""
+    return _imported("exemptions").EXEMPTIONS
+
+
+@pytest.fixture(scope="session")
 def operands() -> Callable[[str], list[Array]]:
     """Bits for registers of these kinds: see `operand_values.py`."""
     return _imported("operand_values").operands

@@ -346,8 +346,8 @@ l w w -> l: st.$.b64 [%$], a; st.$.v2.<b8|b16> [%$], {b, c}; ld.$.b64 d, [%$]
 l -> l: cvta.$.u64 u, %$; st.b64 [u], a; ld.$.u64 d, [%$]
 l -> w: cvta.$.u64 u, %$; st.$.b64 [%$], a; ld.<u8|s8|s16|s32> d, [u+4]
 l -> l: cvta.$.u64 u, %$; cvta.to.$.u64 u, u; st.$.b64 [u], a; ld.$.s32 d, [%$+4]
-l -> p: cvta.$.u64 u, %$; isspacep.<global|shared|local|const> d, u
-l -> p: cvta.const.u64 u, %const; isspacep.<global|shared|local|const> d, u
+l -> p: cvta.$.u64 u, %$; isspacep.<global|shared|local> d, u
+l -> p: cvta.const.u64 u, %const; isspacep.<shared|local> d, u
 l -> l: st.volatile.#.b64 [%#], a; ld.volatile.#.<s8|u16|s32|b64> d, [%#]
 l -> l: st.relaxed.<cta|gpu>.global.b64 [%global], a; ld.<acquire|relaxed>.<gpu|sys>.global.<s16|b64> d, [%global]
 l -> w: st.release.gpu.global.b64 [%global], a; ld.acquire.gpu.global.<s8|u8|s16|u16|b32> d, [%global]

@@ -1,6 +1,7 @@
 """Single instructions, by the emulator and by a GPU of compute capability 9.0: the results must be equal bit by bit.
 
-What may differ is the payload of a NaN of f64, and approximations, by what `APPROXIMATIONS` says.
+What may differ is the payload of a NaN of f64, approximations, by what `APPROXIMATIONS` says, and what is listed in
+`exemptions.py`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from coconet_ir.emu.code.table import TABLE
 Array = npt.NDArray[Any]
 Run = Callable[..., list[Array]]
 Form = Any
+Exemption = Any
 
 HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
 MOST_BYTES = {"memory": 1 << 20, "atomics": 1 << 20}
@@ -152,7 +154,11 @@ UNSTATED = 2.0**-18
 
 
 def bounds(name: str, inputs: Sequence[Array], want: Array, unit: Array) -> Array:
-    """How far a result may be from the exact one, as `APPROXIMATIONS` says; infinite where that is open."""
+    """How far a result may be from the exact one, as `APPROXIMATIONS` says; infinite where that is open.
+
+    Devices reach 2^-20.465 where PTX says 2^-20.5, so that it seems to round the exponent. They cut off the bits of a
+    subnormal f16 by ex2, of which PTX says nothing.
+    """
     size, x = np.abs(want), np.abs(inputs[0])
     match name:
         case "div.approx.f32":
@@ -168,14 +174,14 @@ def bounds(name: str, inputs: Sequence[Array], want: Array, unit: Array) -> Arra
             return size * 2**-22.9
         case "sin.approx.f32" | "cos.approx.f32":
             outside: Array = np.where(x <= 100 * np.pi, 2**-14.7, np.inf)
-            return np.where(x <= 2 * np.pi, 2**-20.5, outside)
+            return np.where(x <= 2 * np.pi, 2**-20.45, outside)
         case "lg2.approx.f32":
             near: Array = (x > 0.5) & (x < 2)
             return 2**-22 * np.where(near, np.ones_like(size), size)
         case "tanh.approx.f32":
             return size * 2**-11
         case "ex2.approx.f16":
-            return size * 2**-9.9
+            return np.where(size < 2**-14, unit, size * 2**-9.9)
         case "ex2.approx.bf16":
             return size * 2**-7
         case "tanh.approx.f16":
@@ -213,9 +219,18 @@ def differ(form: Form, kind: str, inputs: Sequence[Array], want: Array, got: Arr
 
 
 def compare(
-    group: Sequence[Form], columns: Sequence[Array], want: Array, got: Array, forms: Any
+    group: Sequence[Form],
+    columns: Sequence[Array],
+    want: Array,
+    got: Array,
+    forms: Any,
+    exempt: Sequence[Exemption],
+    needed: set[str],
 ) -> list[str]:
-    """A line for each form that differs: how often, and the first three as inputs -> emulator, GPU."""
+    """A line for each form that differs: how often, and the first three as inputs -> emulator, GPU.
+
+    `needed` gets the reasons of the exemptions without which there were more.
+    """
     count, lines, place = len(columns[0]), list[str](), 0
     for form in group:
         for register, kind in zip("demo", form.outputs, strict=False):
@@ -224,7 +239,15 @@ def compare(
                 all[place : place + count * bytes].view(f"u{bytes}") for all in (want, got)
             )
             place += count * 8
-            wrong = np.flatnonzero(differ(form, kind, columns, first, second))
+            if forms.BITS[kind] == 16:  # ptxas may leave the other half of a pair above it
+                first, second = first & 0xFFFF, second & 0xFFFF
+            wrong = differ(form, kind, columns, first, second)
+            for one in exempt:
+                if one.covers(form.text):
+                    rows = one.rows(columns)
+                    needed |= {one.reason} if (wrong & rows).any() else set()
+                    wrong &= ~rows
+            wrong = np.flatnonzero(wrong)
             if not len(wrong):
                 continue
             some = "; ".join(
@@ -243,9 +266,16 @@ def compare(
     ],
 )
 def test_instructions(
-    name: str, forms: Any, operands: Any, emulator_run: Run, device_run: Run
+    name: str,
+    forms: Any,
+    operands: Any,
+    exemptions: Sequence[Exemption],
+    emulator_run: Run,
+    device_run: Run,
 ) -> None:
     table = forms.expand(forms.TABLES[name])
+    exempt = [one for one in exemptions if any(one.covers(form.text) for form in table)]
+    needed = set[str]()
     columns: dict[str, list[Array]] = {}
 
     def rows(kinds: str) -> int:
@@ -266,7 +296,10 @@ def test_instructions(
         arguments = [results, *given]
         want = emulator_run(ptx, "k", (1, 1, 1), (1, 1, 1), arguments)[0]
         got = device_run(ptx, "k", GRID, BLOCK, arguments)[0]
-        wrong += compare(group, given, want, got, forms)
+        wrong += compare(group, given, want, got, forms, exempt, needed)
+    wrong += [
+        f"no form differs any more: {one.reason}" for one in exempt if one.reason not in needed
+    ]
     if wrong:
         head = f"{name}: {len(wrong)} results of {len(table)} forms differ"
         how = "form [register] how many: inputs -> emulator, GPU (hexadecimal)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.machine import Emulator
 from coconet_ir.emu.plan import make_plan
+from coconet_ir.runtime.steps import Launch
 
 GALLERY = Path(__file__).parents[2] / "gallery"
 PUSH = """\
@@ -250,6 +252,30 @@ def test_dependent_launch() -> None:
     assert len(found.notes) == 1
     assert "second (step 1) does not wait for first (step 0)" in found.notes[0]
     assert "`griddepcontrol.wait` is missing" in found.notes[0]
+
+
+def test_launches_that_are_not_ordered() -> None:
+    plan = {
+        "ranks": 1,
+        "buffers": {"x": {"type": "u32", "count": 1, "content": 0}},
+        "steps": [{"kernel": "first", "grid": 1, "block": 1, "arguments": ["x"]}] * 2,
+    }
+    job = make_plan(plan, STREAM.replace("LINE", "")).job
+    (rank,) = job.ranks
+    steps = [replace(one, after=()) for one in rank.steps if isinstance(one, Launch)]
+    emulator = Emulator(replace(job, ranks=(replace(rank, steps=tuple(steps)),)))
+    notes = [
+        note
+        for seed in range(20)
+        for one in emulator.run(seed, traced=True).findings
+        for note in one.notes
+    ]
+    assert notes
+    for note in notes:
+        assert re.fullmatch(
+            r"first \(step \d\) does not wait for first \(step \d\): the launches are not ordered",
+            note,
+        )
 
 
 def test_constant_load() -> None:

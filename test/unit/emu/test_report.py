@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from coconet_ir.emu.findings import Finding, Where
 from coconet_ir.emu.ptx.syntax import Location
@@ -65,8 +66,18 @@ def test_clean() -> None:
         "schedules": 1000,
         "compile_seconds": 0.3,
         "run_seconds": 12.5,
+        "complete": None,
         "findings": [],
     }
+
+
+def test_an_exhaustive_check() -> None:
+    times = "(0.00 s to compile, 0 ms a schedule)"
+    assert str(Report((), 5, 0, 0, complete=True)) == f"clean in all 5 schedules {times}"
+    assert str(Report((), 5, 0, 0, complete=False)) == f"clean in the first 5 schedules {times}"
+    found = Found(replace(RACE, schedule="x3=1"), 2)
+    lines = Report((found,), 5, 0, 0, complete=True).render().splitlines()
+    assert lines[-2] == "note: shown by 2 of 5 schedules; --seed x3=1 shows it again"
 
 
 def test_json() -> None:

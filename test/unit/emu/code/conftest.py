@@ -292,19 +292,24 @@ def _operate(operation: str, mode: str, x: list[Number]) -> Number:
 
 @pytest.fixture(scope="session")
 def exact() -> Callable[..., Array]:
-    """`exact("fma", "rz", 8, 23, a, b, c)`: the operation on bits of a format, rounded once; NaN is canonical."""
+    """`exact("fma", "rz", 8, 23, a, b, c)`: the operation on bits of a format, rounded once; NaN is canonical.
 
-    def run(operation: str, mode: str, exponent: int, mantissa: int, *columns: Array) -> Array:
+    `wider`: the bits by which the exponent of the results is wider, in u64.
+    """
+
+    def run(
+        operation: str, mode: str, exponent: int, mantissa: int, *columns: Array, wider: int = 0
+    ) -> Array:
         results = [
             _encode(
                 _operate(operation, mode, [_decode(int(bits), exponent, mantissa) for bits in row]),
-                exponent,
+                exponent + wider,
                 mantissa,
                 mode,
             )
             for row in zip(*columns, strict=True)
         ]
-        return np.array(results, columns[0].dtype)
+        return np.array(results, np.uint64 if wider else columns[0].dtype)
 
     return run
 

@@ -60,6 +60,25 @@ def one_nan(type: str, bits: Array) -> Array:
     return np.where(nan, bits.dtype.type((1 << width(type) - 1) - 1), bits)
 
 
+def nans(type: str, bits: Array) -> Array:
+    """Which bits are NaN."""
+    return np.isnan(bits.view(DTYPES[type]))
+
+
+def quiet_nan(target: str, bits: Array) -> Array:
+    """What f64 NaNs become: sign and upper payload stay, and the highest bit of the payload is set."""
+    mantissa = FORMATS[target][1]
+    infinity = (1 << sum(FORMATS[target])) - (1 << mantissa)
+    kept = [
+        int(x) >> 63 << width(target) - 1
+        | infinity
+        | 1 << mantissa - 1
+        | (int(x) & (1 << 52) - 1) >> 52 - mantissa
+        for x in bits
+    ]
+    return np.array(kept, f"u{width(target) // 8}")
+
+
 @pytest.mark.parametrize("source", FORMATS)
 @pytest.mark.parametrize("target", FORMATS)
 def test_between_floats(
@@ -72,7 +91,12 @@ def test_between_floats(
     for mode in MODES[:1] if exact else MODES:
         name = "cvt" if exact else f"cvt.{mode}"
         got = evaluate(f"{name}.{target}.{source} d, a;", d=f"b{width(target)}", a=a)
-        if target == "f64" or (source, target) == ("bf16", "f32"):
+        nan = nans(source, a)
+        if source == "f64":
+            np.testing.assert_array_equal(got[nan], quiet_nan(target, a[nan]))
+        if (source, target) == ("bf16", "f32"):
+            np.testing.assert_array_equal(got[nan], a[nan].astype(np.uint32) << 16)
+        if target == "f64" or source == "f64" or (source, target) == ("bf16", "f32"):
             got = one_nan(target, got)
         some = slice(None, None, 97 if exact else 17 if a is ALL else 3)
         want = convert(FORMATS[source], FORMATS[target], mode, a[some])
@@ -108,7 +132,8 @@ def test_tf32(evaluate: Evaluate, numbers: Numbers, convert: Convert) -> None:
     for mode in ("rna", "rn", "rz"):
         plain = (convert((8, 23), (8, 10), mode, a).astype(np.uint64) << 13).astype(np.uint32)
         got = evaluate(f"cvt.{mode}.tf32.f32 d, a;", d="b32", a=a)
-        np.testing.assert_array_equal(got, plain)
+        upper = (mode == "rna") & nans("f32", a)  # a NaN keeps its bits
+        np.testing.assert_array_equal(got, np.where(upper, a & ~np.uint32(0x1FFF), plain))
         got = evaluate(f"cvt.{mode}.satfinite.tf32.f32 d, a;", d="b32", a=a)
         infinite = plain & 0x7FFFFFFF == 0x7F800000
         np.testing.assert_array_equal(got, np.where(infinite, plain - (1 << 13), plain))
@@ -304,6 +329,19 @@ def test_floats_to_whole_floats(type: str, evaluate: Evaluate, numbers: Numbers)
         np.testing.assert_array_equal(one_nan(type, got), one_nan(type, want))
 
 
+def test_without_modifiers_the_bits_move(evaluate: Evaluate, numbers: Numbers) -> None:
+    a = samples("f32", numbers)
+    np.testing.assert_array_equal(evaluate("cvt.f32.f32 d, a;", d="b32", a=a), a)
+    small = a & np.uint32(0x7FFFFFFF) < 0x00800000
+    flushed = one_nan("f32", np.where(small, a & np.uint32(1 << 31), a))
+    np.testing.assert_array_equal(evaluate("cvt.ftz.f32.f32 d, a;", d="b32", a=a), flushed)
+    wide = ALL.astype(np.uint32) << 16
+    np.testing.assert_array_equal(evaluate("cvt.f32.bf16 d, a;", d="b32", a=ALL), wide)
+    small = wide & np.uint32(0x7FFFFFFF) < 0x00800000
+    flushed = one_nan("f32", np.where(small, wide & np.uint32(1 << 31), wide))
+    np.testing.assert_array_equal(evaluate("cvt.ftz.f32.bf16 d, a;", d="b32", a=ALL), flushed)
+
+
 def test_sat_and_ftz(evaluate: Evaluate, numbers: Numbers) -> None:
     a = samples("f32", numbers)
     x = a.view(np.float32)
@@ -326,6 +364,22 @@ def test_sat_and_ftz(evaluate: Evaluate, numbers: Numbers) -> None:
     tiny = np.array([2.0**-127, 2.0**-126, -(2.0**-130)]).view(np.uint64)
     got = evaluate("cvt.rn.ftz.f32.f64 d, a;", d="b32", a=tiny)
     np.testing.assert_array_equal(got, [0, 0x00800000, 0x80000000])
+    ends = (0x380FFFFFE0000000, 0x380FFFFFE0000001, 0x380FFFFFEFFFFFFF, 0x380FFFFFF0000000)
+    below = np.array([end | sign << 63 for sign in (0, 1) for end in ends], np.uint64)
+    normal = {  # by a mode: how many of the last ends, which are below 2^-126, are it after rounding
+        "rn": (1, 1),
+        "rz": (0, 0),
+        "rm": (0, 3),
+        "rp": (3, 0),
+    }
+    for mode, counts in normal.items():
+        got = evaluate(f"cvt.{mode}.ftz.f32.f64 d, a;", d="b32", a=below)
+        want = [
+            (sign << 31) + (0x00800000 if k >= 4 - count else 0)
+            for sign, count in enumerate(counts)
+            for k in range(4)
+        ]
+        np.testing.assert_array_equal(got, np.array(want, np.uint32), mode)
 
 
 def test_pack(evaluate: Evaluate) -> None:
@@ -356,6 +410,7 @@ def test_pack(evaluate: Evaluate) -> None:
         ("cvt.rs.f16x2.f32 d, a, b, c", "does not say how it rounds"),
         ("cvt.rz.e4m3x2.f32 d, a, b", "other than by .rn.satfinite"),
         ("cvt.rp.satfinite.bf16.f32 d, a", ".satfinite"),
+        ("cvt.rna.relu.tf32.f32 d, a", ".relu"),
         ("cvt.rn.satfinite.e2m1x2.f32 d, a, b", "e2m1x2"),
         ("cvt.rn.f32.f16 d, a", ".rn"),
         ("cvt.rna.f32.f64 d, a", "does not say how it rounds"),

@@ -76,17 +76,46 @@ def test_reciprocals(evaluate: Evaluate, numbers: Numbers, exact: Exact) -> None
             np.testing.assert_array_equal(one_nan(type, got), want)
 
 
+NEARLY_NORMAL = {
+    "mul": (
+        (0x00800000, 0x3F7FFFFF, 0),
+        (0x3EFFFFFF, 0x81000000, 1 << 31),
+        (0x00800400, 0x3F7FF800, 0x00800000),
+        (0x80800400, 0x3F7FF800, 0x80800000),
+    ),
+    "div": ((0x00800000, 0x3F800001, 0),),
+    "fma": (
+        (0xBF7FFFFF, 0x80800000, 0x00000002, 0),
+        (0x3F7FFFFF, 0x00800001, 0x81000000, 1 << 31),
+        (0x00800000, 0xB3800000, 0x00800000, 0),
+        (0x80800000, 0x29800000, 0x00800000, 0x00800000),
+    ),
+}
+"""Operands whose exact result is a little below the least normal number, and the result by .rn.ftz."""
+
+
 @pytest.mark.parametrize("operation", COUNTS)
-def test_ftz_flushes_what_goes_in_and_comes_out(
+def test_ftz_flushes_what_goes_in_and_what_is_tiny_after_rounding(
     operation: str, evaluate: Evaluate, numbers: Numbers, exact: Exact
 ) -> None:
     count = COUNTS[operation]
-    columns = [column[::5] for column in numbers(32, count, 1001)]
+    near = np.array(NEARLY_NORMAL.get(operation, ((0,) * (count + 1),)), np.uint32)
+    columns = [
+        np.concatenate([column[::5], near[:, k]])
+        for k, column in enumerate(numbers(32, count, 1001))
+    ]
     names = "abc"[:count]
-    instruction = f"{operation}.rn.ftz.f32 d, {', '.join(names)};"
-    got = evaluate(instruction, d="b32", **dict(zip(names, columns, strict=True)))
-    want = exact(operation, "rn", 8, 23, *(flush(column) for column in columns))
-    np.testing.assert_array_equal(got, flush(want))
+    given = [flush(column) for column in columns]
+    least = (1023 - 126) << 23  # of f32, in a format whose exponent has three more bits
+    for mode in ("rn", "rz", "rm", "rp"):
+        instruction = f"{operation}.{mode}.ftz.f32 d, {', '.join(names)};"
+        got = evaluate(instruction, d="b32", **dict(zip(names, columns, strict=True)))
+        want = exact(operation, mode, 8, 23, *given)
+        wide = exact(operation, mode, 8, 23, *given, wider=3)
+        tiny = wide & np.uint64((1 << 34) - 1) < least
+        np.testing.assert_array_equal(got, np.where(tiny, want & np.uint32(1 << 31), want), mode)
+        if mode == "rn":
+            np.testing.assert_array_equal(got[-len(near) :], near[:, -1])
 
 
 def test_sat_clamps_and_takes_nan_to_zero(evaluate: Evaluate, numbers: Numbers) -> None:
@@ -127,18 +156,27 @@ def test_halves_in_operations_of_f32(type: str, evaluate: Evaluate, numbers: Num
 
 
 def test_signs(evaluate: Evaluate, numbers: Numbers) -> None:
+    """Of f32 `neg` and `abs` give the canonical NaN for every NaN."""
+
+    def canonical(type: str, bits: Array) -> Array:
+        return one_nan(type, bits) if type == "f32" else bits
+
     for type, (bits, _, _) in FORMATS.items():
         a, b = numbers(bits, 2)
         top = a.dtype.type(1 << bits - 1)
         d = f"b{bits}"
-        np.testing.assert_array_equal(evaluate(f"neg.{type} d, a;", d=d, a=a), a ^ top)
-        np.testing.assert_array_equal(evaluate(f"abs.{type} d, a;", d=d, a=a), a & ~top)
+        got = evaluate(f"neg.{type} d, a;", d=d, a=a)
+        np.testing.assert_array_equal(got, canonical(type, a ^ top))
+        got = evaluate(f"abs.{type} d, a;", d=d, a=a)
+        np.testing.assert_array_equal(got, canonical(type, a & ~top))
         got = evaluate(f"copysign.{type} d, a, b;", d=d, a=a, b=b)
         np.testing.assert_array_equal(got, (a & top) | (b & ~top))
     (a,) = numbers(32, 1)
     top = np.uint32(1 << 31)
-    np.testing.assert_array_equal(evaluate("neg.ftz.f32 d, a;", d="b32", a=a), flush(a) ^ top)
-    np.testing.assert_array_equal(evaluate("abs.ftz.f32 d, a;", d="b32", a=a), flush(a) & ~top)
+    got = evaluate("neg.ftz.f32 d, a;", d="b32", a=a)
+    np.testing.assert_array_equal(got, one_nan("f32", flush(a) ^ top))
+    got = evaluate("abs.ftz.f32 d, a;", d="b32", a=a)
+    np.testing.assert_array_equal(got, one_nan("f32", flush(a) & ~top))
 
 
 def extreme(opcode: str, a: float, b: float, propagate: bool) -> float:

@@ -189,6 +189,24 @@ def test_products_with_carries(n: int, evaluate: Evaluate) -> None:
         np.testing.assert_array_equal(part, bits)
 
 
+@pytest.mark.parametrize("n", [32, 64])
+def test_a_borrow_is_a_carry_of_one(n: int, evaluate: Evaluate) -> None:
+    """PTX says that CC.CF is the borrow, so that `addc` adds it and `subc` takes a carry away."""
+    table = [tuple(row) + tuple(row[::-1]) for row in rows(n, 2)]
+    sources = columns(table, [n, n, n, n])
+    b = f"b{n}"
+    borrows = [int(x < y) for x, y, _, _ in table]
+    carries = [x + y >> n for x, y, _, _ in table]
+    for first, second, flags, sign in (("sub", "addc", borrows, 1), ("add", "subc", carries, -1)):
+        body = f"{first}.cc.u{n} lo, a, b;\n{second}.u{n} hi, c, d;"
+        _, hi = evaluate(body, lo=b, hi=b, **sources)
+        want = [
+            z + sign * (w + flag) & (1 << n) - 1
+            for (_, _, z, w), flag in zip(table, flags, strict=True)
+        ]
+        np.testing.assert_array_equal(hi, np.array(want, hi.dtype), first)
+
+
 def test_without_cc_the_carry_stays(evaluate: Evaluate) -> None:
     body = """add.cc.u32 r, a, a;
               addc.u32 r, a, a;
