@@ -399,6 +399,7 @@ class Block:
                 self._exchange(Warp(int(kinds[0])), slots.reshape(-1, WARP), active)
                 return slots
         before = len(self.resumable)
+        keys: dict[tuple[int, int, int], None] = {}
         for slot, kind, mask in zip(slots.tolist(), kinds.tolist(), masks.tolist(), strict=True):
             place = slot - self.first
             if not mask >> place % WARP & 1:
@@ -408,6 +409,8 @@ class Block:
                 return slots[:0]
             key = (place // WARP, kind, mask)
             self.warps.setdefault(key, []).append(place % WARP)
+            keys[key] = None
+        for key in keys:
             self._try_warp(key)
         found = self.resumable[before:]
         del self.resumable[before:]

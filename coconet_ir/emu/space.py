@@ -77,14 +77,15 @@ class Space:
         self.bytes = _array(total, np.uint8)
         self.shadow = _array(cells, np.uint64).reshape(-1, WORDS)
         self._offsets = [region.offset for region in self.regions]
-        self._first_bytes = np.full(total, POISON, np.uint8)
+        self.first_bytes = np.full(total, POISON, np.uint8)
+        """What a run begins with."""
         self._first_shadow = np.zeros_like(self.shadow)
         self._first_shadow[:, STATE] = State.UNALLOCATED
         self._fill()
 
     def reset(self) -> None:
         """As it is before a run."""
-        np.copyto(self.bytes, self._first_bytes)
+        np.copyto(self.bytes, self.first_bytes)
         np.copyto(self.shadow, self._first_shadow)
 
     def _fill(self) -> None:
@@ -103,7 +104,7 @@ class Space:
         if content is not None:
             self._first_shadow[first:end, 0] = rank << THREAD_SHIFT | 1 << SITE_BITS
             data = np.frombuffer(content, np.uint8)
-            self._first_bytes[region.offset : region.offset + len(data)] = data
+            self.first_bytes[region.offset : region.offset + len(data)] = data
 
     def _content(self, rank: int, memory: Memory) -> bytes | None:
         if not memory.pointers:

@@ -2,7 +2,8 @@
 
 A check of happens-before (FastTrack): an access is a word of thread, epoch and site; it came before the present one if
 the thread knows of that epoch. A granule has its last writer and some readers; more readers that do not know of each
-other get a row with a word for each thread that there may be (`Weak.new_readers`). What is out of the ordinary is left to the scheduler (`@on_access`).
+other get a row with a word for each thread that there may be (`@new_readers`). What is out of the ordinary is left to
+the scheduler (`@on_access`).
 """
 
 from __future__ import annotations

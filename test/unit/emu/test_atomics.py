@@ -67,12 +67,10 @@ def test_integers(run: Run, operation: str, type: str) -> None:
     info, bits = np.iinfo(dtype), int(type[1:])
     edges = [int(info.min), int(info.max), 0, 1, 2, 7, int(info.max) - 1]
     random = np.random.default_rng(len(operation) + bits)
-    triples = [(a, b, 5) for a in edges for b in edges]
+    triples: list[tuple[int, int, int]] = [(a, b, 5) for a in edges for b in edges]
     triples += [(one, one, 9) for one in edges]
-    triples += [
-        tuple(map(int, random.integers(info.min, info.max, 3, dtype, endpoint=True)))
-        for _ in range(8)
-    ]
+    numbers = random.integers(info.min, info.max, (8, 3), dtype, endpoint=True).tolist()
+    triples += [(a, b, c) for a, b, c in numbers]
     x = np.array(triples, dtype)
     n = len(triples)
     letter, size = {16: "h", 32: "r", 64: "l"}[bits], bits // 8
@@ -92,7 +90,7 @@ st.global.b{bits} [%l11+{n * size}], %{letter}4;
 st.global.b{bits} [%l11], %{letter}1;
 red.relaxed.sys.global.{operation}.{type} [%l11], %{letter}2;"""
     found = run(body, {"x": x, "out": 3 * n * size}, block=n).array("out", dtype).reshape(3, n)
-    want = [wanted(operation, *map(int, one), int(info.min), int(info.max)) for one in x]
+    want = [wanted(operation, *one, int(info.min), int(info.max)) for one in triples]
     assert found[0].tolist() == want
     assert found[1].tolist() == x[:, 0].tolist()
     if operation not in ("exch", "cas"):
