@@ -55,13 +55,15 @@ def _loops(function: Function) -> Iterator[tuple[int, int]]:
 def _is_quiet(turn: Sequence[Instruction]) -> bool:
     """Whether a turn, from the load on, leaves nothing: what it computes is computed again before it is read, also
     when the loop ends."""
+    if any(one.opcode not in _QUIET for one in turn):
+        return False
     results = {name for one in turn for name in _written(one)}
     known: set[str] = set()
     may_end = False
     for one in turn:
         written = set(_written(one))
         guarded = one.guard is not None and one.opcode != "bra"
-        if one.opcode not in _QUIET or guarded or (may_end and written):
+        if guarded or (may_end and written):
             return False
         if not known.issuperset(results.intersection(_read(one))):
             return False

@@ -30,6 +30,12 @@ def random_programs() -> Any:
     return _imported("litmus_random")
 
 
+@pytest.fixture(scope="session")
+def orders() -> Any:
+    """The module `litmus_orders.py`, which runs random programs in all orders."""
+    return _imported("litmus_orders")
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test with the argument `litmus` is done for each of the table."""
     if "litmus" in metafunc.fixturenames:

@@ -17,7 +17,7 @@ from coconet_ir.emu.explore import explore
 from coconet_ir.emu.machine import Emulator, Outcome
 
 PLACES: tuple[Place, ...] = ("ranks", "grid", "block")
-MOST = 1500
+MOST = 300
 """Orders of a program that is compared."""
 
 
