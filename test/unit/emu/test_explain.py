@@ -312,9 +312,9 @@ def test_what_is_read_too_early() -> None:
         (
             "replayed_epoch",
             [
-                r"read 0x\d from byte \d of word of rank \d, stored by .* in step 1, time \d of 3",
-                r"that is too old: of step 0, a copy, time \d of 3 tells that",
-                r"waited for last: .* read 0x\d from byte \d of word of rank \d, stored by .* in step 1, time \d of 3",
+                r"read 0x2 from byte \d of word of rank \d, stored by .* in step 1, time 1 of 3",
+                "that is too old: of step 0, a copy, time 2 of 3",
+                "waited for last",
             ],
         ),
         ("byte_flags", [r"have different sizes: what nothing orders must have one size"]),
