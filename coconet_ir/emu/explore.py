@@ -72,8 +72,6 @@ class _Pick:
     finds no older one."""
     slot: int
     wanted: set[int]
-    void: bool = False
-    """Whether the thread waits: then nothing was decided."""
 
     def sleeps(self, slot: int) -> bool:
         """Whether all that a thread may do was tried."""
@@ -84,8 +82,6 @@ class _Pick:
 
     def advance(self) -> bool:
         """Turn to the next thread; False if there is none."""
-        if self.void:
-            return False
         self.asleep[self.slot] = self.steps[self.slot], self.newest[self.slot]
         for slot in self.steps:
             if slot in self.wanted and not self.sleeps(slot):
@@ -174,7 +170,9 @@ class Search(Schedule):
         """Turn to the next schedule; False if all have run."""
         self._given = {}
         self._settle()
-        if self._run.findings:  # what would have come behind it is not known
+        if (
+            self._run.findings
+        ):  # what would have come behind it is not known, and a read in vain may race
             for decision in self._path:
                 if isinstance(decision, _Pick):
                     decision.wanted.update(decision.steps)
@@ -223,9 +221,9 @@ class Search(Schedule):
         return found
 
     def waits(self) -> None:
-        if self._event is not None and not self._run.findings:
-            self._undo(self._event)
-        self._event = None
+        if self._event is not None:
+            self._asleep = self._event.pick.asleep.copy()
+            self._event = None
 
     def holds(self, rank: int, block: int, slot: int) -> bool:
         return False
@@ -289,11 +287,6 @@ class Search(Schedule):
         run.records["turn"][slot] = 0
         self._event = _Event(step, len(self._events), pick, epoch, before, newest)
 
-    def _undo(self, event: _Event) -> None:
-        """What a thread did is as if it had not been picked."""
-        event.pick.void = True
-        self._asleep = dict(event.pick.asleep)
-
     def _settle(self) -> None:
         """See what the last step has done, and which earlier ones it might have come before."""
         event, self._event = self._event, None
@@ -303,7 +296,8 @@ class Search(Schedule):
         if self._polls.get(step.site) == self._run.records["turn"][step.slot]:
             if event.found != event.newest:  # the newer one is tried beside it
                 raise Repeated
-            return self._undo(event)
+            self._asleep = event.pick.asleep.copy()
+            return
         if step.op == Op.ATOMIC:
             event.found = event.newest
         newest = self._run.strong.last(step.offset, step.size)

@@ -61,7 +61,7 @@ class Seeded:
         self.is_holding = False
         self._random = random.Random(seed)
         self._plain = seed == 0
-        self._reading = self._random.choice(("newest", "oldest", "any", "any", "any", "any"))
+        self._reading = self._random.choice(("newest", "newest", "oldest", "any", "any", "any"))
         self._victim: tuple[str, float] | None = None
         self._from = 0
         self._choose_victim()
@@ -69,9 +69,12 @@ class Seeded:
         self._ranks = 0
 
     def _choose_victim(self) -> None:
-        kind = self._random.choice(("nobody", "rank", "rank", "block", "block", "thread"))
+        kind = self._random.choice(("nobody", "rank", "rank", "rank", "block", "thread"))
         self._victim = None if self._plain or kind == "nobody" else (kind, self._random.random())
-        self._from = int(2 ** (10 * self._random.random()))
+        most = self._random.choice(
+            (8, 8, 12)
+        )  # short runs are held up in time, long ones also late
+        self._from = int(2 ** (most * self._random.random()))
         self.is_holding = False
 
     def begin(self, run: Run) -> None:
@@ -105,7 +108,8 @@ class Seeded:
         kind, share = self._victim
         if kind == "rank":
             return rank == int(share * self._ranks)
-        mixed = (block if kind == "block" else slot) * 0x9E3779B97F4A7C15 + int(share * 2**64)
+        number = block * self._ranks + rank if kind == "block" else slot
+        mixed = number * 0x9E3779B97F4A7C15 + int(share * 2**64)
         return (mixed >> 32 & 0xFFFF) < 0x4000
 
     def let_go(self) -> None:

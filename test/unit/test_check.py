@@ -131,6 +131,37 @@ def test_a_clean_kernel(capsys: Capture) -> None:
     assert found.err == ""
 
 
+def test_all_schedules(capsys: Capture) -> None:
+    given = ["--plan", "plan.json", "--exhaustive"]
+    assert main(["push.ptx", *given]) == 0
+    assert capsys.readouterr().out.startswith("clean in all 1 schedule (")
+    assert main(["racy.ptx", *given, "--format", "json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["complete"] is True
+    (found,) = report["findings"]
+    assert (
+        main(["racy.ptx", "--plan", "plan.json", "--seed", found["seed"], "--format", "json"]) == 1
+    )
+    (again,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (again["places"], again["notes"]) == (found["places"], found["notes"])
+    assert main(["racy.ptx", *given, "--schedules", "1"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1].startswith("1 finding in the first 1 schedule ")
+
+
+@pytest.mark.parametrize("given", [["--seed", "x1=2,"], ["--exhaustive", "--seed", "3"]])
+def test_wrong_schedules(given: list[str], capsys: Capture) -> None:
+    assert main(["push.ptx", "--plan", "plan.json", *given]) == 2
+    assert "seed" in capsys.readouterr().err
+
+
+def test_all_schedules_in_a_test() -> None:
+    case = make_plan(PLAN, PUSH)
+    assert assert_clean(case, exhaustive=True).complete
+    case = make_plan(PLAN, PUSH.replace("WAIT:\n", "WAIT:\nadd.u32 %r4, %r4, 1;\n"))
+    with pytest.raises(AssertionError, match="more than 1 schedules"):
+        assert_clean(case, schedules=1, exhaustive=True)
+
+
 def test_a_race(capsys: Capture) -> None:
     assert main(["racy.ptx", "--plan", "plan.json", "--schedules", "30"]) == 1
     lines = capsys.readouterr().out.splitlines()

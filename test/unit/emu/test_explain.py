@@ -304,7 +304,7 @@ def test_what_is_read_too_early() -> None:
         (
             "stage_fence",
             [
-                r"stored 0x1 in byte 0 of word of rank \d by `st.volatile",
+                r"stored 0x1 in byte \d of word of rank \d by `st.volatile",
                 r"`st.volatile.* does not release what came before it: `fence.acq_rel.sys` before it",
                 r"`ld.volatile.* does not acquire, and no fence follows in time",
             ],
@@ -312,8 +312,8 @@ def test_what_is_read_too_early() -> None:
         (
             "replayed_epoch",
             [
-                r"has told nobody of step 0, a copy, time \d of 3 yet",
-                r"waited for last: .* read 0x\d from byte \d of word of rank \d, stored by .* in step 1, time \d of 3",
+                r"read 0x2 from byte \d of word of rank \d, stored by .* in step 1, time 1 of 3",
+                "that is too old: of step 0, a copy, time 2 of 3",
                 "waited for last",
             ],
         ),

@@ -24,7 +24,7 @@ from xdsl.traits import IsTerminator
 from coconet_ir.dialects.arith import FLOAT_PREDICATES, INTEGER_PREDICATES, CmpfOp, CmpiOp
 from coconet_ir.dialects.elementwise import element
 from coconet_ir.dialects.gpu import ShuffleMode, ShuffleOp
-from coconet_ir.runtime.steps import Launch
+from coconet_ir.runtime.steps import Launch, Place
 from coconet_ir.sim.elements import ELEMENTS
 from coconet_ir.sim.kernels import Numbers
 from coconet_ir.sim.pointwise import pointwise
@@ -399,6 +399,7 @@ def run_launch(
             assert len(given) == dtype.itemsize
             arguments.append(np.frombuffer(given, dtype)[0])
         else:
+            assert isinstance(given, Place)
             dtype = ELEMENTS[str(cast(MemRefType[Attribute], arg.type).element_type)]
             rest = memory[given.owner][given.offset :]
             whole = rest[: len(rest) // dtype.itemsize * dtype.itemsize].view(dtype)

@@ -250,6 +250,6 @@ setp.eq.and.u32 %p1, %tid, 0, %p0;
 @%p1 st.global.u32 [%x], 1; // write
 bar.sync 0;
 @!%p0 ld.global.u32 %r0, [%x]; // read"""
-    ran = run(body, {"x": np.zeros(1, np.uint32)}, block=33, grid=2)
+    ran = run(body, {"x": np.zeros(1, np.uint32)}, block=32, grid=2)
     assert ran.finding.kind == "data race"
     assert {place.line for place in ran.finding.places} == {ran.line("write"), ran.line("read")}

@@ -9,8 +9,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from coconet_ir.emu.machine import Emulator
+from coconet_ir.emu.explore import explore
+from coconet_ir.emu.machine import Emulator, Outcome
 from coconet_ir.emu.plan import Plan, make_plan
+from coconet_ir.emu.schedule import Name, Schedule
 
 Place: TypeAlias = Literal["block", "warps", "grid", "ranks", "pair", "stream", "dependent", "host"]
 """Where the threads are: in one block; each the first of a warp of one block; in blocks of their own on one rank; on
@@ -152,9 +154,16 @@ class Running:
         self.emulator = Emulator(job)
         self.owners = {memory.name: owner for owner, memory in job.ranks[0].memory.items()}
 
-    def run(self, seed: int) -> str | Result:
-        """What the schedule of a seed shows: the kind of a finding, or a result."""
-        outcome = self.emulator.run(seed)
+    def run(self, schedule: Schedule | Name) -> str | Result:
+        """What a schedule shows: the kind of a finding, or a result."""
+        return self._shown(self.emulator.run(schedule))
+
+    def all(self) -> set[str | Result]:
+        """What all schedules show."""
+        outcomes = [tried.outcome for tried in explore(self.emulator)]
+        return {self._shown(one) for one in outcomes if one is not None}
+
+    def _shown(self, outcome: Outcome) -> str | Result:
         if outcome.findings:
             return outcome.findings[0].kind
         words = [self._words(rank, "results") for rank in outcome.memory]

@@ -78,14 +78,14 @@ def _text(event: Event, events: list[Event]) -> str:
             return f"fence{how};\n"
 
 
-def disagreements(case: Case, schedules: int) -> list[str]:
-    """How the emulator differs from the axioms."""
+def disagreements(case: Case, schedules: int | None = None) -> list[str]:
+    """How the emulator differs from the axioms, in all schedules if no number is given."""
     executions = list(case.program.executions())
     allowed = {
         (*one.loads, *(value for _, value in one.final)) for one in executions if not one.race
     }
     running = Running(case.litmus)
-    shown = {running.run(seed) for seed in range(schedules)}
+    shown = running.all() if schedules is None else {running.run(n) for n in range(schedules)}
     results = {one for one in shown if not isinstance(one, str)}
     races = len(results) < len(shown)
     found: list[str] = []
