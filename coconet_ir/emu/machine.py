@@ -140,7 +140,7 @@ class Emulator:
         answer = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 4)(
             run.weak.on_access
         )
-        more = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(
+        more = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(
             run.weak.on_many_readers
         )
         self._set("on_access", ctypes.cast(answer, ctypes.c_void_p).value)

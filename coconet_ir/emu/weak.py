@@ -30,8 +30,9 @@ class Weak:
         self._records = run.records.ctypes.data
         self._same: list[tuple[Access, Access, int, int]] = []
         """Granules of one store where another lane has stored at the same instruction, and the values there."""
-        self._rows: dict[int, npt.NDArray[np.uint64]] = {}
+        self._tables: dict[int, npt.NDArray[np.uint64]] = {}
         """Of readers, by granule."""
+        self._before: npt.NDArray[np.uint64] | None = None
 
     def on_access(self, me: int, offset: int, bytes: int, site: int, kind: int) -> int:
         """Decide about a weak access: 0 if it may go on. `kind` is 0 for a load, 1 for a store, 2 for `ld.nc`."""
@@ -89,30 +90,19 @@ class Weak:
                 self.run.reports.race("data race", me, other, offset)
                 break
 
-    def on_many_readers(self, me: int, granule: int) -> int:
-        """Give a granule a row for its readers; 0 if that fails."""
+    def on_many_readers(self, granule: int, size: int) -> int:
+        """Make a table for the readers of a granule (`code/native.py`); 0 if that fails."""
         try:
-            return self._new_readers((me - self._records) // RECORD.itemsize, granule).ctypes.data
+            return self._new_table(granule, size).ctypes.data
         except Exception as error:
             self.error = error
             return 0
 
-    def _new_readers(self, slot: int, granule: int) -> npt.NDArray[np.uint64]:
-        """A row for the readers of a granule: the first slot, how many, and a word for each.
-
-        Of shared memory they are those of the block.
-        """
-        first, count = 0, self.run.emulator.threads
-        if granule * self.run.granule >= self.run.space.shared:
-            block = self.run.grid_block(slot)
-            first, count = block.first, block.count
-        row = self._rows.get(granule)
-        if row is None or len(row) != count + 2:
-            row = self._rows[granule] = np.zeros(count + 2, np.uint64)
-        else:
-            row[:] = 0
-        row[:2] = first, count
-        return row
+    def _new_table(self, granule: int, size: int) -> npt.NDArray[np.uint64]:
+        self._before = self._tables.get(granule)  # what is in it is moved
+        table = self._tables[granule] = np.zeros(2 + size, np.uint64)
+        table[0] = size - 1
+        return table
 
     # Shadow and memory
 
@@ -136,18 +126,25 @@ class Weak:
         """Who has read ordinary memory since."""
         _, *words, state = self._shadow[granule].tolist()
         if state > _FLAGS:
-            words += self._rows[granule][2:].tolist()
+            words += self._tables[granule][2:].tolist()
         return [unpack(word) for word in words if word]
 
     def add_readers(self, granule: int, readers: Sequence[Access]) -> None:
         """Say who has read ordinary memory that was written by `set_state`."""
         if not readers:
             return
-        row = self._new_readers(readers[0].slot, granule)
+        latest: dict[int, int] = {}
         for access in readers:
-            index = access.slot - int(row[0]) + 2
-            row[index] = max(int(row[index]), access.word)  # the later one of a slot
-        self._shadow[granule, STATE] = row.ctypes.data
+            latest[access.slot] = max(latest.get(access.slot, 0), access.word)
+        size = 1 << (2 * len(latest)).bit_length()
+        table = self._new_table(granule, size)
+        table[1] = len(latest)
+        for slot, word in latest.items():
+            index = slot
+            while table[2 + index % size]:
+                index += 1
+            table[2 + index % size] = word
+        self._shadow[granule, STATE] = table.ctypes.data
 
     def read(self, offset: int, bytes: int) -> int:
         """A value in memory."""

@@ -2,8 +2,8 @@
 
 A check of happens-before (FastTrack): an access is a word of thread, epoch and site; it came before the present one if
 the thread knows of that epoch. A granule has its last writer and some readers; more readers that do not know of each
-other get a row with a word for each thread that there may be (`@new_readers`). What is out of the ordinary is left to
-the scheduler (`@on_access`).
+other get a table by thread, with open addressing (`@new_readers` makes room for one): the number of its words less
+one, how many are used, the words. What is out of the ordinary is left to the scheduler (`@on_access`).
 """
 
 from __future__ import annotations
@@ -56,6 +56,9 @@ def _forget_readers() -> str:
     return "\n".join(lines)
 
 
+FEWEST_READERS = 32
+"""Words of a table of readers, of which a half are used before there are more."""
+
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Bytes of accesses that are checked at once."""
 
@@ -97,6 +100,45 @@ define internal i1 @ask(ptr %me, i64 %address, i64 %offset, i64 %bytes, i64 %sit
   ret i1 %good
 }}
 
+define internal ptr @more_readers(i64 %granule, i64 %size, ptr %state.p) noinline cold {{
+  %function = load ptr, ptr @new_readers
+  %made = call i64 %function(i64 %granule, i64 %size)
+  store i64 %made, ptr %state.p
+  %table = inttoptr i64 %made to ptr
+  ret ptr %table
+}}
+
+define internal void @put_reader(ptr %table, i64 %entry) {{
+start:
+  %mask = load i64, ptr %table
+  %thread = lshr i64 %entry, {THREAD_SHIFT}
+  br label %next
+next:
+  %i = phi i64 [ %thread, %start ], [ %i.next, %more ]
+  %index = and i64 %i, %mask
+  %behind = add i64 %index, 2
+  %place = getelementptr i64, ptr %table, i64 %behind
+  %there = load i64, ptr %place
+  %none = icmp eq i64 %there, 0
+  br i1 %none, label %new, label %look
+look:
+  %other = xor i64 %there, %entry
+  %same = icmp ult i64 %other, {1 << THREAD_SHIFT}
+  br i1 %same, label %put, label %more
+more:
+  %i.next = add i64 %i, 1
+  br label %next
+new:
+  %count.p = getelementptr i64, ptr %table, i64 1
+  %count = load i64, ptr %count.p
+  %count.new = add i64 %count, 1
+  store i64 %count.new, ptr %count.p
+  br label %put
+put:
+  store i64 %entry, ptr %place
+  ret void
+}}
+
 define internal i1 @slow_load(ptr %me, i64 %address, i64 %offset, i64 %granule, i64 %bytes, i64 %site) noinline {{
 entry:
   %self = load i64, ptr %me
@@ -119,23 +161,44 @@ readers:
   br i1 %has, label %many, label %try1
 {_tries()}
 grow:
-  %function = load ptr, ptr @new_readers
-  %made = call i64 %function(ptr %me, i64 %granule)
-  store i64 %made, ptr %state.p
-  %failed = icmp eq i64 %made, 0
-  br i1 %failed, label %no, label %many
+  %first = call ptr @more_readers(i64 %granule, i64 {FEWEST_READERS}, ptr %state.p)
+  br label %put
+many:
+  %table = inttoptr i64 %state to ptr
+  %mask = load i64, ptr %table
+  %count.p = getelementptr i64, ptr %table, i64 1
+  %count = load i64, ptr %count.p
+  %twice = shl i64 %count, 1
+  %full = icmp ugt i64 %twice, %mask
+  br i1 %full, label %widen, label %put
+widen:
+  %size = add i64 %mask, 1
+  %more = shl i64 %size, 2
+  %wider = call ptr @more_readers(i64 %granule, i64 %more, ptr %state.p)
+  %failed = icmp eq ptr %wider, null
+  br i1 %failed, label %no, label %next
+next:
+  %i = phi i64 [ 2, %widen ], [ %i.next, %next.end ]
+  %old.p = getelementptr i64, ptr %table, i64 %i
+  %old = load i64, ptr %old.p
+  %none = icmp eq i64 %old, 0
+  br i1 %none, label %next.end, label %move
+move:
+  call void @put_reader(ptr %wider, i64 %old)
+  br label %next.end
+next.end:
+  %i.next = add i64 %i, 1
+  %at.end = icmp ugt i64 %i, %size
+  br i1 %at.end, label %put, label %next
+put:
+  %list = phi ptr [ %first, %grow ], [ %table, %many ], [ %wider, %next.end ]
+  %nowhere = icmp eq ptr %list, null
+  br i1 %nowhere, label %no, label %good.put
+good.put:
+  call void @put_reader(ptr %list, i64 %entry.new)
+  ret i1 true
 no:
   ret i1 false
-many:
-  %address.row = load i64, ptr %state.p
-  %list = inttoptr i64 %address.row to ptr
-  %first = load i64, ptr %list
-  %thread = lshr i64 %self, {THREAD_SHIFT}
-  %behind = sub i64 %thread, %first
-  %index = add i64 %behind, 2
-  %mine = getelementptr i64, ptr %list, i64 %index
-  store i64 %entry.new, ptr %mine
-  ret i1 true
 bad:
   %answer = call i1 @ask(ptr %me, i64 %address, i64 %offset, i64 %bytes, i64 %site, i64 0)
   ret i1 %answer
@@ -166,8 +229,8 @@ rows:
   br i1 %none, label %write, label %scan
 scan:
   %list = inttoptr i64 %state to ptr
-  %count.p = getelementptr i64, ptr %list, i64 1
-  %count = load i64, ptr %count.p
+  %mask = load i64, ptr %list
+  %count = add i64 %mask, 1
   %entries = getelementptr i64, ptr %list, i64 2
   br label %next
 next:

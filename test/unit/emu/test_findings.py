@@ -136,7 +136,7 @@ def test_a_peer_writes_what_the_host_copies(machine: Any) -> None:
         assert any(place.text == "copy of 8 bytes" for place in ran.finding.places)
 
 
-@pytest.mark.parametrize("readers", [1, 4, 5, 6, 40])
+@pytest.mark.parametrize("readers", [1, 4, 5, 6, 17, 40, 150])
 @pytest.mark.parametrize("last", range(3))
 def test_all_readers_are_known(machine: Any, readers: int, last: int) -> None:
     """Threads read; one of them meets the writer in a barrier, or all do, or all but one."""
@@ -164,6 +164,29 @@ st.global.u32 [%x], 1; // write"""
             assert {p.line for p in ran.finding.places} == {ran.line("read"), ran.line("write")}
             reader = next(p for p in ran.finding.places if p.line == ran.line("read"))
             assert (reader.thread[0] == 0) == (last == 2)
+
+
+@pytest.mark.parametrize("late", [0, 3, 4, 12, 16, 19])
+def test_a_reader_of_many(machine: Any, late: int) -> None:
+    """One thread of each of 20 blocks of 32 reads; one of them says so before it does, the others behind it."""
+    body = f"""setp.ne.u32 %p0, %tid, 7;
+@%p0 exit;
+setp.eq.u32 %p1, %block, 20;
+@%p1 bra WRITER;
+setp.eq.u32 %p1, %block, {late};
+@%p1 red.release.gpu.global.add.u32 [%y], 1;
+ld.global.u32 %r0, [%x]; // read
+@!%p1 red.release.gpu.global.add.u32 [%y], 1;
+ret;
+WRITER:
+ld.acquire.gpu.global.u32 %r1, [%y];
+setp.lt.u32 %p2, %r1, 20;
+@%p2 bra WRITER;
+st.global.u32 [%x], 1; // write"""
+    found = machine(body, {"x": ZERO, "y": ZERO}, grid=21, block=32)
+    for seed in range(4):
+        places = (0, late, 7, "read"), (0, 20, 7, "write")
+        check(found.run(seed), "data race", "x of rank 0+0", *places)
 
 
 @pytest.mark.parametrize(

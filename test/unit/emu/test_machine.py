@@ -132,7 +132,7 @@ def test_what_goes_wrong_in_a_callback_is_raised(
         raise ZeroDivisionError
 
     body = "ld.global.u32 %r0, [%x];\nbar.sync 0;\nst.volatile.global.u32 [%x], 1;\nst.global.u32 [%x], 1;"
-    for name, threads in (("_may_access", 1), ("_new_readers", 9)):
+    for name, threads in (("_may_access", 1), ("_new_table", 9)):
         found = machine(body, {"x": np.zeros(1, np.uint32)}, block=threads)
         with monkeypatch.context() as patch:
             patch.setattr(Weak, name, fail)

@@ -246,7 +246,8 @@ def test_what_is_wrong(run: Run, body: str, threads: int, message: str) -> None:
 def test_barriers_of_other_blocks_are_others(run: Run) -> None:
     """Blocks meet at their own barriers: nothing orders one with another."""
     body = """setp.eq.u32 %p0, %block, 0;
-@%p0 st.global.u32 [%x], 1; // write
+setp.eq.and.u32 %p1, %tid, 0, %p0;
+@%p1 st.global.u32 [%x], 1; // write
 bar.sync 0;
 @!%p0 ld.global.u32 %r0, [%x]; // read"""
     ran = run(body, {"x": np.zeros(1, np.uint32)}, block=32, grid=2)
