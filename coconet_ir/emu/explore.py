@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from coconet_ir.emu.code.layout import Op, Order
-from coconet_ir.emu.polls import polls
 from coconet_ir.emu.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -141,7 +140,6 @@ class Search(Schedule):
         """The first run is that of a name."""
         self.is_holding = False
         self._path: list[_Decision] = []
-        self._polls: dict[int, int] = {}
         self._given = dict(
             (int(at), int(index))
             for at, index in (one.split("=") for one in name[1:].split(",") if one)
@@ -149,8 +147,6 @@ class Search(Schedule):
 
     def begin(self, run: Run) -> None:
         self._run = run
-        if not self._polls:
-            self._polls = polls(run.emulator.code)
         self._depth = 0
         self._taken: list[int] = []
         """The decisions of this run that had alternatives, as numbers of these."""
@@ -293,7 +289,7 @@ class Search(Schedule):
         if event is None:
             return
         step = event.step
-        if self._polls.get(step.site) == self._run.records["turn"][step.slot]:
+        if self._run.emulator.polls.get(step.site) == self._run.records["turn"][step.slot]:
             if event.found != event.newest:  # the newer one is tried beside it
                 raise Repeated
             self._asleep = event.pick.asleep.copy()

@@ -24,7 +24,7 @@ def explain(run: Run) -> tuple[list[Where], tuple[str, ...]]:
         where = run.reports.where(slots[0], site)
         places.append(where)
         more = f" and {len(slots) - 1} more" if len(slots) > 1 else ""
-        for location, _ in run.waiting.cycles[slots[0]].values():
+        for location in dict.fromkeys(place for _, place in run.waiting.cycles[slots[0]]):
             if location is None:
                 notes.append(f"{who(where)}{more} waits for time to pass")
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -17,6 +18,7 @@ from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.explore import Search
 from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job
+from coconet_ir.emu.polls import polls
 from coconet_ir.emu.run import Run
 from coconet_ir.emu.schedule import Name, Schedule, Seeded
 from coconet_ir.emu.space import Space
@@ -118,6 +120,11 @@ class Emulator:
                     f"{launch.kernel} takes {parameter.bytes} bytes for {parameter.name}, but is given {have}",
                     0,
                 )
+
+    @cached_property
+    def polls(self) -> Mapping[int, int]:
+        """The loads of loops that only wait, with the lines of the branches that repeat the loops."""
+        return polls(self.code)
 
     def is_reduction(self, site: int) -> bool:
         """Whether an access is `red`."""

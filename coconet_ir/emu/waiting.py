@@ -1,8 +1,9 @@
 """Threads that wait for memory: a loop that finds nothing new is blocked until there is something new.
 
-A thread goes round in a loop when a strong read, at the same instruction, finds the same message again. Then it waits
-for any of the locations that it read since it last found something new. When nobody else can go on, it may look again a
-few times (`LOOKS`): a loop that ends by counting does so. Virtual time moves on when all that is left waits for it.
+A thread goes round in a loop when a strong read, at the same instruction, finds the same message of the same location
+again. Then it waits for any of the locations that it read since it last found something new. When nobody else can go
+on, it may look again (`LOOKS`), since it may have left the loop and come back, or count its turns; but not in a loop
+that only waits (`polls.py`), where it would find the same. Virtual time moves on when all that is left waits for it.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from coconet_ir.emu.run import Run
     from coconet_ir.emu.strong import Location
 
-LOOKS = 32
-"""How often a thread that waits may look again in vain."""
+LOOKS = 1 << 14
+"""How often threads that wait may look again in vain, all together."""
 
 TURNS = 24
 """How often a loop without a strong access lets others run."""
@@ -33,9 +34,9 @@ class Waiting:
 
     def __init__(self, run: Run):
         self.run = run
-        self.cycles: dict[int, dict[tuple[int, int], tuple[Location | None, int]]] = {}
-        """For each slot: at which instructions it read which message of which location, since it last found something
-        new; no location is time."""
+        self.cycles: dict[int, dict[tuple[int, Location | None], int]] = {}
+        """For each slot: at which instruction and of which location it read which message, since it last found
+        something new; no location is time."""
         self.blocked: dict[int, bool] = {}
         """The slots that wait."""
         self._waiters: dict[Location, set[int]] = {}
@@ -50,35 +51,35 @@ class Waiting:
         run, cycle = self.run, self.cycles.setdefault(slot, {})
         found: list[int] = []
         again, new = True, False
-        for index, location in enumerate(locations):
+        for location in locations:
             oldest, last = run.strong.newer(location, slot), location.last
-            before = cycle.get((site, index))
-            same = before is not None and before[0] is location and before[1] == oldest
+            before = cycle.get((site, location))
+            same = before == oldest
             again &= same and last == oldest
             count = last - oldest + 1
             if same and count > 1:  # a loop finds what is newer some day
                 oldest, count = oldest + 1, count - 1
             message = oldest + run.schedule.read(count)
-            new |= before is not None and before != (location, message)
+            new |= before is not None and before != message
             found.append(message)
         if again and self._must_wait(slot):
             return None
         self._turns.pop(slot, None)
         if new:
             cycle.clear()
-        for index, (location, message) in enumerate(zip(locations, found, strict=True)):
-            cycle[site, index] = (location, message)
+        for location, message in zip(locations, found, strict=True):
+            cycle[site, location] = message
         return found
 
     def may_update(self, slot: int, site: int, location: Location) -> bool:
         """Whether a read-modify-write operation goes on: a loop of them waits for another value, not for a message."""
-        cycle, now = self.cycles.setdefault(slot, {}), (location, location.changes)
-        if cycle.get((site, -1)) == now and self._must_wait(slot):
+        cycle, now, key = self.cycles.setdefault(slot, {}), location.changes, (site, location)
+        if cycle.get(key) == now and self._must_wait(slot):
             return False
         self._turns.pop(slot, None)
-        if (site, -1) in cycle and cycle[site, -1] != now:
+        if cycle.get(key, now) != now:
             cycle.clear()
-        cycle[site, -1] = now
+        cycle[key] = now
         return True
 
     def _must_wait(self, slot: int) -> bool:
@@ -87,18 +88,18 @@ class Waiting:
             self._free.discard(slot)
             return False
         self.blocked[slot] = True
-        for location, _ in self.cycles[slot].values():
+        for _, location in self.cycles[slot]:
             if location is not None:
                 self._waiters.setdefault(location, set()).add(slot)
         return True
 
     def read_clock(self, slot: int, site: int) -> int | None:
         """The time; None to wait."""
-        cycle, key = self.cycles.setdefault(slot, {}), (site, 0)
-        if cycle.get(key) == (None, self.run.time) and self._must_wait(slot):
+        cycle, now = self.cycles.setdefault(slot, {}), self.run.time
+        if cycle.get((site, None)) == now and self._must_wait(slot):
             return None
-        cycle[key] = (None, self.run.time)
-        return self.run.time
+        cycle[site, None] = now
+        return now
 
     def take_turn(self, slot: int, site: int) -> int | None:
         """A loop used up its fuel: how much more it gets, None if it does not go on."""
@@ -125,11 +126,18 @@ class Waiting:
             self._step *= 2
             self._go(timed)
             return True
-        if not self.blocked or self._looks >= LOOKS:
+        slots = [slot for slot in self.blocked if not self._only_waits(slot)]
+        if not slots or self._looks >= LOOKS:
             return False
-        self._looks += 1
-        self._go(list(self.blocked))
+        self._looks += len(slots)
+        self._go(slots)
         return True
+
+    def _only_waits(self, slot: int) -> bool:
+        """Whether a thread came round in a loop that does nothing but look: it would find the same."""
+        records = self.run.records
+        repeats = self.run.emulator.polls.get(int(records["site"][slot]))
+        return repeats is not None and repeats == records["turn"][slot]
 
     def forget(self, slots: range) -> None:
         """Slots have new threads."""
@@ -139,7 +147,7 @@ class Waiting:
 
     def _waits_for_time(self, slot: int) -> bool:
         """Whether a thread waits for time alone."""
-        return all(location is None for location, _ in self.cycles[slot].values())
+        return all(location is None for _, location in self.cycles[slot])
 
     def _go(self, slots: list[int]) -> None:
         self._free = set(slots)

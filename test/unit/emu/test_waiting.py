@@ -162,3 +162,37 @@ mul.wide.u32 %l0, %tid, 4;
 add.u64 %l0, %x, %l0;
 st.global.u32 [%l0], %r3;"""
     assert run(body, {"x": 16}, block=4, seed=1).array("x").tolist() == [200000] * 4
+
+
+def test_a_flag_that_is_looked_at_for_each_element(run: Run) -> None:
+    """A wait that is left and begun again is none, however often: nothing new is needed."""
+    body = """mov.u32 %r1, 0;
+EACH:
+WAIT:
+ld.acquire.sys.global.u32 %r0, [%y];
+setp.eq.u32 %p0, %r0, 0;
+@%p0 bra WAIT;
+add.u32 %r1, %r1, %r0;
+setp.lt.u32 %p1, %r1, 900;
+@%p1 bra EACH;
+st.global.u32 [%x], %r1;"""
+    assert run(body, {"x": 4, "y": np.full(1, 3, np.uint32)}).array("x").tolist() == [900]
+
+
+def test_flags_that_one_instruction_looks_at(run: Run) -> None:
+    """A loop over two flags, of which nobody raises the second."""
+    body = """AGAIN:
+mov.u32 %r1, 0;
+mov.u32 %r2, 0;
+mov.u64 %l0, %y;
+NEXT:
+ld.acquire.sys.global.u32 %r0, [%l0];
+add.u32 %r1, %r1, %r0;
+add.u64 %l0, %l0, 4;
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p0, %r2, 2;
+@%p0 bra NEXT;
+setp.lt.u32 %p0, %r1, 2;
+@%p0 bra AGAIN;"""
+    assert run(body, {"x": 4, "y": np.array([1, 0], np.uint32)}).finding.kind == "hang"
+    assert run(body, {"x": 4, "y": np.array([1, 1], np.uint32)}).findings == ()
