@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import resource
 import subprocess
@@ -103,9 +104,9 @@ DONE:"""
 def test_runs_keep_no_memory(machine: Any) -> None:
     """Threads with much state, of which most have not ended when a run does."""
     registers = "".join(
-        f".reg .b64 %q{n};\nld.global.u64 %q{n}, [%y+{8 * n}];\n" for n in range(64)
+        f".reg .b64 %q{n};\nld.global.u64 %q{n}, [%y+{8 * n}];\n" for n in range(256)
     )
-    uses = "".join(f"st.global.u64 [%l0], %q{n};\n" for n in range(64))
+    uses = "".join(f"st.global.u64 [%l0], %q{n};\n" for n in range(256))
     body = f"""mul.wide.u32 %l0, %tid, 8;
 add.u64 %l0, %x, %l0;
 {registers}
@@ -114,15 +115,16 @@ bar.sync 0;
 bar.sync 0;
 setp.eq.u32 %p0, %tid, 200;
 @%p0 trap;"""
-    found = machine(body, {"x": 8 * 256, "y": np.zeros(128, np.uint32)}, block=256)
+    found = machine(body, {"x": 8 * 256, "y": np.zeros(512, np.uint32)}, block=256)
 
     def most() -> int:
         for seed in range(20):
+            gc.collect()
             assert [one.kind for one in found.run(seed).findings] == ["invalid"]
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     first = most()
-    assert most() - first < 1024  # KiB; the frames of 20 runs have 20 x 256 x 64 x 8 bytes
+    assert most() - first < 5120  # KiB; the frames of 20 runs have 20 x 256 x 256 x 8 bytes
 
 
 def test_what_goes_wrong_in_a_callback_is_raised(
