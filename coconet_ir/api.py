@@ -19,11 +19,11 @@ from __future__ import annotations
 from coconet_ir.analysis.customs import custom
 from coconet_ir.analysis.totals import Totals
 from coconet_ir.diagnostics import IRError, Unavailable, diagnose, render
-from coconet_ir.emu.check import CheckFailed, assert_clean, check
+from coconet_ir.emu.checks.check import CheckFailed, assert_clean, check
+from coconet_ir.emu.checks.plan import Plan, make_plan, read_plan
 from coconet_ir.emu.code.table import Refused
-from coconet_ir.emu.plan import Plan, make_plan, read_plan
 from coconet_ir.emu.ptx.parse import PTXError
-from coconet_ir.emu.report import Report
+from coconet_ir.emu.reports.report import Report
 from coconet_ir.program import Handle, Program, Schedule
 from coconet_ir.schedule.remarks import Remark, collect
 from coconet_ir.sim.compare import Difference, compare

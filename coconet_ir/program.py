@@ -69,7 +69,7 @@ from coconet_ir.sim.executor import Outcome, run
 from coconet_ir.xdsl_compat import print_module
 
 if TYPE_CHECKING:
-    from coconet_ir.emu.report import Report
+    from coconet_ir.emu.reports.report import Report
     from coconet_ir.runtime.compile import Compiled
 
 
@@ -190,8 +190,8 @@ class Program:
         Arguments are those of `run`; the function is called `repeat` times in a row, in each of so many schedules, and
         must give what `run` gives. A program that is not inferred yet is inferred first. Raises `IRError`.
         """
-        from coconet_ir.emu.case import program_case
-        from coconet_ir.emu.check import check
+        from coconet_ir.emu.checks.case import program_case
+        from coconet_ir.emu.checks.check import check
 
         case = program_case(self._inferred().function(func), mesh, inputs, repeat)
         return check(case, schedules=schedules, seed=seed)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from coconet_ir.diagnostics import diagnose, internal_error, render
-from coconet_ir.emu.check import MOST_FINDINGS, SCHEDULES, check
+from coconet_ir.emu.checks.check import MOST_FINDINGS, SCHEDULES, check
+from coconet_ir.emu.checks.plan import read_plan
 from coconet_ir.emu.code.table import Refused
-from coconet_ir.emu.plan import read_plan
 from coconet_ir.emu.ptx.parse import PTXError
 from coconet_ir.files import give_up_output, output_file, require_output
 from coconet_ir.frontend import load_python, read_source, source_name
@@ -22,8 +22,8 @@ from coconet_ir.tools.bar import Bar
 from coconet_ir.tools.program import add_options, load_function, make_inputs, seed
 
 if TYPE_CHECKING:
-    from coconet_ir.emu.check import Case
-    from coconet_ir.emu.schedule import Name
+    from coconet_ir.emu.checks.check import Case
+    from coconet_ir.emu.schedules.schedule import Name
 
 _OF_PROGRAMS = ("func", "schedule", "mesh", "shape", "set", "inputs", "load", "repeat")
 """Options that say nothing of a PTX file."""
@@ -166,7 +166,7 @@ def _plan(options: argparse.Namespace) -> Case:
 
 def _program(options: argparse.Namespace) -> Case:
     """The kernels of a program."""
-    from coconet_ir.emu.case import REPEAT, program_case
+    from coconet_ir.emu.checks.case import REPEAT, program_case
 
     for path in options.load:
         load_python(path)

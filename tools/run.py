@@ -139,7 +139,7 @@ def _run(options: argparse.Namespace, session: Session | None) -> int:
 def _executor(options: argparse.Namespace, session: Session | None) -> Executor:
     """What runs a function. Raises `Unavailable`."""
     if options.backend == "emu":
-        from coconet_ir.emu.program import run as emulate
+        from coconet_ir.emu.checks.program import run as emulate
 
         return emulate
     if options.backend != "cuda":

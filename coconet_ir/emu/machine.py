@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from coconet_ir.emu import host
 from coconet_ir.emu.code.compile import Code, Kernel, compile_ptx
 from coconet_ir.emu.code.layout import MOST_THREADS, RECORD
 from coconet_ir.emu.code.table import Refused
-from coconet_ir.emu.explore import Search
-from coconet_ir.emu.findings import Finding
+from coconet_ir.emu.execution import host
+from coconet_ir.emu.execution.polls import polls
+from coconet_ir.emu.execution.run import Run
+from coconet_ir.emu.execution.streams import Slots, place_launches
 from coconet_ir.emu.job import Job
-from coconet_ir.emu.polls import polls
-from coconet_ir.emu.run import Run
-from coconet_ir.emu.schedule import Name, Schedule, Seeded
-from coconet_ir.emu.space import Space
-from coconet_ir.emu.streams import Slots, place_launches
-from coconet_ir.emu.updates import updates
+from coconet_ir.emu.memory.space import Space
+from coconet_ir.emu.reports.findings import Finding
+from coconet_ir.emu.reports.updates import updates
+from coconet_ir.emu.schedules.explore import Search
+from coconet_ir.emu.schedules.schedule import Name, Schedule, Seeded
 from coconet_ir.runtime.steps import Launch, parts
 
 

@@ -6,8 +6,8 @@ import time
 from itertools import count
 from pathlib import Path
 
+from coconet_ir.emu.checks.plan import read_plan
 from coconet_ir.emu.machine import Emulator
-from coconet_ir.emu.plan import read_plan
 
 HERE = Path(__file__).parent
 

@@ -36,7 +36,7 @@ def test_example(path: Path, checked: Callable[[Program], Any]) -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.mlir")), ids=lambda p: p.stem)
 def test_emulated(path: Path, checked: Callable[[Program], Any]) -> None:
     """The emulator gives the device's bits, but for the sums of products, whose order is the library's."""
-    from coconet_ir.emu.program import run
+    from coconet_ir.emu.checks.program import run
 
     one = checked(Program.load(str(path)).infer())
     inputs = one.inputs({}, {}, 5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from coconet_ir.emu.atomics import OPERATIONS
 from coconet_ir.emu.code import layout
 from coconet_ir.emu.code.control import thread
 from coconet_ir.emu.code.kinds import FLOATS, HALVES, take
@@ -11,6 +10,7 @@ from coconet_ir.emu.code.native import WIDTHS
 from coconet_ir.emu.code.table import Modifiers, opcode
 from coconet_ir.emu.code.thread import ThreadWriter
 from coconet_ir.emu.code.writer import Writer
+from coconet_ir.emu.memory.atomics import OPERATIONS
 from coconet_ir.emu.ptx.syntax import (
     Address,
     Instruction,

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from coconet_ir.emu.exchange import UNDEFINED
+from coconet_ir.emu.execution.exchange import UNDEFINED
 
 Array = npt.NDArray[Any]
 Run = Callable[..., list[Array]]

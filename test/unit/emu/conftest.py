@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job, Memory, Rank
 from coconet_ir.emu.machine import Emulator, Outcome
+from coconet_ir.emu.reports.findings import Finding
 from coconet_ir.runtime.steps import Launch, Place, Step
 
 Array = npt.NDArray[Any]

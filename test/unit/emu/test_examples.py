@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from coconet_ir.emu.checks.program import bind_job, expected
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.machine import Emulator
-from coconet_ir.emu.program import bind_job, expected
 from coconet_ir.program import Program
 from coconet_ir.runtime.compile import Compiled
 from coconet_ir.runtime.steps import Collective, Launch, Step

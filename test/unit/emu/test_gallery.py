@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from coconet_ir.emu.checks.plan import Plan, read_plan
 from coconet_ir.emu.machine import Emulator
-from coconet_ir.emu.plan import Plan, read_plan
 
 GALLERY = Path(__file__).parents[2] / "gallery"
 MENDED = ".fixed"

@@ -16,7 +16,7 @@ import pytest
 from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.job import Job, Memory, Rank
 from coconet_ir.emu.machine import Emulator
-from coconet_ir.emu.weak import Weak
+from coconet_ir.emu.memory.weak import Weak
 from coconet_ir.runtime.steps import Launch, Place
 
 MIXED = """setp.eq.u32 %p1, %tid, 0;

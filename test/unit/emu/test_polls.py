@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coconet_ir.emu.polls import polls
+from coconet_ir.emu.execution.polls import polls
 
 LOAD = "ld.acquire.sys.global.u32 %r0, [%x];\n"
 TEST = "setp.eq.u32 %p0, %r0, 0;\n"

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from coconet_ir.emu.checks.plan import Plan, make_plan
 from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.machine import Emulator, Outcome
-from coconet_ir.emu.plan import Plan, make_plan
 
 KERNELS = """\
 .version 8.6

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job, Memory, Rank
 from coconet_ir.emu.machine import Emulator
+from coconet_ir.emu.reports.findings import Finding
 from coconet_ir.runtime.steps import Copy, Launch, Place, Step
 
 PTX = Path(__file__).parent / "ptx"

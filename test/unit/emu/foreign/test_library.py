@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from coconet_ir.emu.findings import Finding
+from coconet_ir.emu.reports.findings import Finding
 
 LINE = np.dtype([("slope", "f8"), ("offsets", "i4", 3), ("scale", "f4")])
 

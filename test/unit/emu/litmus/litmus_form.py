@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from coconet_ir.emu.explore import explore
+from coconet_ir.emu.checks.plan import Plan, make_plan
 from coconet_ir.emu.machine import Emulator, Outcome
-from coconet_ir.emu.plan import Plan, make_plan
-from coconet_ir.emu.schedule import Name, Schedule
+from coconet_ir.emu.schedules.explore import explore
+from coconet_ir.emu.schedules.schedule import Name, Schedule
 
 Place: TypeAlias = Literal["block", "warps", "grid", "ranks", "pair", "stream", "dependent", "host"]
 """Where the threads are: in one block; each the first of a warp of one block; in blocks of their own on one rank; on

@@ -13,8 +13,8 @@ from typing import Any
 
 from litmus_form import Litmus, Place, Running
 
-from coconet_ir.emu.explore import explore
 from coconet_ir.emu.machine import Emulator, Outcome
+from coconet_ir.emu.schedules.explore import explore
 
 PLACES: tuple[Place, ...] = ("ranks", "grid", "block")
 MOST = 300

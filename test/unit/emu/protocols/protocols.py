@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from coconet_ir.emu.findings import Finding
+from coconet_ir.emu.checks.plan import Plan, make_plan
 from coconet_ir.emu.machine import Emulator
-from coconet_ir.emu.plan import Plan, make_plan
+from coconet_ir.emu.reports.findings import Finding
 
 HERE = Path(__file__).parent
 Data: TypeAlias = dict[str, Any]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from coconet_ir.emu.explore import explore
 from coconet_ir.emu.machine import Emulator
+from coconet_ir.emu.schedules.explore import explore
 
 SIZES = {"push": (4, (3, 5, 4)), "two_shot": (2, (1, 3, 2)), "one_shot": (4, (5, 0, 4))}
 """Threads of a block, and elements of each call."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.machine import Emulator
+from coconet_ir.emu.reports.findings import Finding
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coconet_ir.emu.explore import explore
+from coconet_ir.emu.checks.plan import make_plan
 from coconet_ir.emu.machine import Emulator
-from coconet_ir.emu.plan import make_plan
-from coconet_ir.emu.schedule import Seeded
+from coconet_ir.emu.schedules.explore import explore
+from coconet_ir.emu.schedules.schedule import Seeded
 
 CAPACITY = 4
 GATHER = (Path(__file__).parent / "gather.ptx").read_text()

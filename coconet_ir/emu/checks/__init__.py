@@ -1,0 +1,1 @@
+"""What is checked: plans and programs, their expected values, and the process that runs them."""

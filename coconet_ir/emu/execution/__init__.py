@@ -1,0 +1,1 @@
+"""How a job runs: streams, launches, blocks, threads."""

@@ -1,0 +1,1 @@
+"""Memory of all ranks, and PTX's memory model."""

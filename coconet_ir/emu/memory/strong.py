@@ -1,0 +1,430 @@
+"""Strong accesses: each location has a history of messages, and what a thread may read depends on what it knows.
+
+The model is PTX's (ISA, section 8), with the order in which the emulator executes strong writes as coherence order:
+a read finds any message that is not older than what the thread knows; a release pattern puts clocks on messages, an
+acquire pattern takes them; two accesses that conflict are ordered, or morally strong, or race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from coconet_ir.emu.code.layout import Order, Scope, State
+from coconet_ir.emu.memory.access import Access
+from coconet_ir.emu.memory.atomics import OPERATIONS, apply
+from coconet_ir.emu.memory.clocks import Clock, join
+
+if TYPE_CHECKING:
+    from coconet_ir.emu.execution.requests import Request
+    from coconet_ir.emu.execution.run import Run
+
+
+class Release(NamedTuple):
+    """The first operation of a release pattern: what its thread knew, and whom it told."""
+
+    slot: int
+    scope: int
+    clock: Clock
+    epoch: int
+    """Up to which the clock knows what the slot did."""
+
+
+class Message(NamedTuple):
+    """A write of a location."""
+
+    value: int
+    access: Access
+    releases: tuple[Release, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Location:
+    """Memory that strong accesses use, from the first one until a weak store takes it back."""
+
+    offset: int
+    bytes: int
+    number: int
+    """By which clocks know it."""
+    first: int
+    """The index of its first message: those of an earlier history at the same place are before."""
+    messages: list[Message]
+    weak_writers: list[Access]
+    """Who wrote before there was a history; the first message is what they left."""
+    weak_readers: list[Access]
+    reads: dict[tuple[int, int], Access] = field(default_factory=dict[tuple[int, int], Access])
+    """The last strong read of each slot and scope: a narrow one races where a wide one does not."""
+    released: dict[int, Release] = field(default_factory=dict[int, Release])
+    """The last release operation of each slot: later writes of the slot go on with it."""
+    checked: dict[int, int] = field(default_factory=dict[int, int])
+    """How many weak accesses a slot's loads (2 x slot) and stores (2 x slot + 1) are known to be ordered behind."""
+    narrow: bool = False
+    """Whether the scope of some strong access is less than the system."""
+    changes: int = 0
+    """How often its value has changed."""
+
+    @property
+    def last(self) -> int:
+        """The index of the newest message."""
+        return self.first + len(self.messages) - 1
+
+    def since(self, index: int) -> list[Message]:
+        """The messages from an index on."""
+        return self.messages[max(index - self.first, 0) :]
+
+
+class Strong:
+    """The strong accesses of a run."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.locations: dict[int, Location] = {}
+        """By granule."""
+        self._histories: dict[tuple[int, int], tuple[int, int]] = {}
+        """The number of each location that there was, by offset and bytes, and the index of its next message."""
+        self._fences: dict[int, dict[int, Release]] = {}
+        """The last releasing fence of each slot, by its scope."""
+        self._pending: dict[int, dict[tuple[int, int, int], tuple[Location, Release]]] = {}
+        """What relaxed reads of each slot found and no acquire operation or fence has taken yet."""
+        self._sequential: dict[tuple[int, int], Release] = {}
+        """What `fence.sc` of a scope told, by scope and rank or block."""
+
+    # Who is ordered with whom
+
+    def reaches(self, scope: int, slot: int, other: int) -> bool:
+        """Whether a scope of a slot includes another."""
+        if scope == Scope.SYS or slot == other:
+            return True
+        if scope == Scope.GPU:
+            return self.run.rank_of(slot) == self.run.rank_of(other)
+        return self.run.blocks[slot] is self.run.blocks[other]
+
+    def _agrees(self, access: Access, slot: int, scope: int) -> bool:
+        """Whether a strong access and one of `slot` are morally strong: each scope includes the other thread."""
+        return (
+            access.scope is not None
+            and self.reaches(access.scope, access.slot, slot)
+            and self.reaches(scope, slot, access.slot)
+        )
+
+    # Locations
+
+    def _overlapping(self, offset: int, bytes: int) -> list[Location]:
+        granule = self.run.granule
+        numbers = range(offset // granule, max(offset // granule + 1, (offset + bytes) // granule))
+        found = (self.locations.get(number) for number in numbers)
+        return list(dict.fromkeys(one for one in found if one is not None))
+
+    def location(
+        self, slot: int, offset: int, bytes: int, site: int, *, read: bool, write: bool
+    ) -> Location | None:
+        """The location of an access that reads, writes or both; None after a finding."""
+        found = self.locations.get(offset // self.run.granule)
+        if found is None or found.offset != offset or found.bytes != bytes:
+            for other in self._overlapping(offset, bytes):
+                if other.offset == offset and other.bytes == bytes:
+                    continue
+                if (access := self._unordered(other, slot)) is not None:
+                    me = self.run.access(slot, site)
+                    self.run.reports.race("mixed-size race", me, access, other.offset)
+                    return None
+                self.retire(other)
+            found = self._create(self.run.access(slot, site), offset, bytes, read, write)
+        if found is not None and not self._check_weak(found, slot, site, write):
+            return None
+        return found
+
+    def _unordered(self, location: Location, slot: int) -> Access | None:
+        """An access to a location that did not come before what a slot does now."""
+        for access in _accesses(location):
+            if not self.run.comes_before(access, slot):
+                return access
+        return None
+
+    def _create(
+        self, me: Access, offset: int, bytes: int, read: bool, write: bool
+    ) -> Location | None:
+        run = self.run
+        writers: list[Access] = []
+        readers: list[Access] = []
+        for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
+            state = run.weak.state(number)
+            if state & State.UNALLOCATED:
+                run.reports.outside(me, offset, bytes, write)
+                return None
+            if state & State.UNWRITTEN:
+                if read:
+                    run.reports.unwritten(me, offset)
+                    return None
+            else:
+                writers.append(run.weak.writer(number))
+                readers += run.weak.readers(number)
+            run.weak.set_state(number, State.STRONG)
+        access = writers[0] if writers else me
+        value = run.weak.read(offset, bytes)
+        known, first = self._histories.setdefault((offset, bytes), (len(self._histories), 0))
+        found = Location(offset, bytes, known, first, [Message(value, access)], writers, readers)
+        for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
+            self.locations[number] = found
+        return found
+
+    def _check_weak(self, location: Location, slot: int, site: int, write: bool) -> bool:
+        """Whether what weak accesses did came before a strong access."""
+        key = slot * 2 + write
+        stamp = len(location.weak_writers) + len(location.weak_readers)
+        if location.checked.get(key) == stamp:
+            return True
+        weak = [*location.weak_writers, *(location.weak_readers if write else ())]
+        for access in weak:
+            if not self.run.comes_before(access, slot):
+                me = self.run.access(slot, site)
+                self.run.reports.race("data race", me, access, location.offset)
+                return False
+        location.checked[key] = stamp
+        return True
+
+    def retire(self, location: Location) -> None:
+        """Take the history of a location away: memory holds its last value, and who has read it is known."""
+        run = self.run
+        granules = range(
+            location.offset // run.granule,
+            (location.offset + location.bytes - 1) // run.granule + 1,
+        )
+        last = location.messages[-1].access
+        self._end_history(location)
+        for number in granules:
+            if self.locations.get(number) is location:
+                del self.locations[number]
+                run.weak.set_state(number, 0, last)
+                run.weak.add_readers(number, [*location.weak_readers, *location.reads.values()])
+
+    def weak_access(self, me: Access, offset: int, write: bool, constant: bool) -> bool:
+        """Check a weak access to a granule that has a location; whether it may go on. `constant` ones find what was
+        there when their kernel began."""
+        run, granule = self.run, offset // self.run.granule
+        location = self.locations[granule]
+        if constant:
+            start = run.grid_block(me.slot).grid.start
+            for access in (*location.weak_writers, *(m.access for m in location.messages)):
+                if not start.knows(access.slot, access.epoch):
+                    return run.reports.race("data race", me, access, location.offset)
+        others = [m.access for m in location.since(self.newer(location, me.slot) + 1)]
+        others += location.weak_writers
+        if write:
+            others += [*location.weak_readers, *location.reads.values()]
+        for access in others:
+            if not run.comes_before(access, me.slot):
+                return run.reports.race("data race", me, access, location.offset)
+        if write:
+            self.retire(location)
+            run.weak.set_state(granule, 0, me)
+        else:
+            location.weak_readers.append(me)
+        return True
+
+    # Accesses
+
+    def last(self, offset: int, bytes: int) -> int:
+        """The index of the newest message at a place, also where there is no location yet."""
+        location = self.locations.get(offset // self.run.granule)
+        if location is not None and (location.offset, location.bytes) == (offset, bytes):
+            return location.last
+        return self._histories.get((offset, bytes), (0, 0))[1]
+
+    def newer(self, location: Location, slot: int) -> int:
+        """The oldest message that a slot may read."""
+        return max(location.first, self.run.clocks[slot].oldest(location.number))
+
+    def read(
+        self, location: Location, slot: int, site: int, order: int, scope: int, index: int
+    ) -> int | None:
+        """Read a message; its value, None after a finding."""
+        run = self.run
+        me = run.access(slot, site, scope)
+        oldest = self.newer(location, slot)
+        location.narrow |= scope != Scope.SYS
+        for message in location.since(oldest) if location.narrow else ():
+            if not self._is_fine(message.access, slot, scope):
+                run.reports.race("data race", me, message.access, location.offset)
+                return None
+        message = location.messages[index - location.first]
+        location.reads[slot, scope] = me
+        if index != oldest:
+            run.set_clock(slot, run.clocks[slot].with_seen(location.number, index))
+        if not run.emulator.is_reduction(site):  # which reads, but is no part of an acquire pattern
+            self._take(location, slot, order, scope, message)
+            if run.trace is not None:
+                run.trace.read(me, order, location, index, message)
+        return message.value
+
+    def _is_fine(self, access: Access, slot: int, scope: int) -> bool:
+        """Whether an earlier strong or weak access and a strong one of a slot do not race."""
+        return self.run.comes_before(access, slot) or self._agrees(access, slot, scope)
+
+    def _take(
+        self, location: Location, slot: int, order: int, scope: int, message: Message
+    ) -> None:
+        """Learn what a message brings: now by an acquire operation, later by a fence."""
+        clock = self.run.clocks[slot]
+        for release in message.releases:
+            if not clock.knows(release.slot, release.epoch):
+                pending = self._pending.setdefault(slot, {})
+                key = id(location), release.slot, release.scope
+                if key not in pending or pending[key][1].epoch < release.epoch:
+                    pending[key] = location, release
+        if order & Order.ACQUIRE:
+            self._acquire(slot, scope, location)
+
+    def _acquire(self, slot: int, scope: int, location: Location | None) -> None:
+        """Take the clocks that reads found, of one location or of all, from whom the scope includes."""
+        pending = self._pending.get(slot)
+        if not pending:
+            return
+        clocks: list[Clock] = []
+        for key, (where, release) in list(pending.items()):
+            if (
+                (location is None or where is location)
+                and self.reaches(scope, slot, release.slot)
+                and self.reaches(release.scope, release.slot, slot)
+            ):
+                clocks.append(release.clock)
+                del pending[key]
+        if clocks:
+            self.run.set_clock(slot, join((self.run.clocks[slot], *clocks)))
+
+    def write(
+        self,
+        location: Location,
+        slot: int,
+        site: int,
+        order: int,
+        scope: int,
+        value: int,
+        heritage: tuple[Release, ...] = (),
+    ) -> bool:
+        """Append a message, unless there is a finding. `heritage`: releases that an atomic operation goes on with."""
+        run = self.run
+        me = run.access(slot, site, scope)
+        location.narrow |= scope != Scope.SYS
+        if location.narrow:
+            written = [m.access for m in location.since(self.newer(location, slot))]
+            for access in (*written, *location.reads.values()):
+                if not self._is_fine(access, slot, scope):
+                    return run.reports.race("data race", me, access, location.offset)
+        fences = self._fences.get(slot)
+        releases = [*heritage, *(fences.values() if fences else ())]
+        if slot in location.released:
+            releases.append(location.released[slot])
+        if order & Order.RELEASE:
+            mine = self._release(slot, scope)
+            location.released[slot] = mine
+            releases.append(mine)
+        location.changes += value != location.messages[-1].value
+        message = Message(value, me, _latest(releases))
+        location.messages.append(message)
+        run.set_clock(slot, run.clocks[slot].with_seen(location.number, location.last))
+        run.weak.write(location.offset, location.bytes, value)
+        if run.trace is not None:
+            run.trace.write(me, order, location, message)
+        return True
+
+    def _release(self, slot: int, scope: int) -> Release:
+        """What a slot knows and did so far, to be told."""
+        run = self.run
+        epoch = int(run.epochs[slot])
+        clock = run.clocks[slot].with_slot(slot, epoch)
+        run.next_epoch(slot)
+        return Release(slot, scope, clock, epoch)
+
+    def atomic(
+        self, location: Location, request: Request, type: str, new: int, other: int
+    ) -> int | None:
+        """A read-modify-write operation on the newest message; the value before, None after a finding."""
+        slot, site, order, scope = request.slot, request.site, request.order, request.scope
+        message = location.messages[-1]
+        operation = OPERATIONS[request.operation]
+        old = self.read(location, slot, site, order, scope, location.last)
+        if old is None:
+            return None
+        flush = location.offset < self.run.space.shared
+        value = apply(operation, type, 8 * location.bytes, old, new, other, flush=flush)
+        if operation == "cas" and value == old and old != new:  # it failed: nothing is written
+            return old
+        if not self.write(location, slot, site, order, scope, value, message.releases):
+            return None
+        return old
+
+    def fence(self, slot: int, site: int, order: int, scope: int) -> None:
+        """A fence: first it takes, then it tells."""
+        me, release = self.run.access(slot, site, scope), None
+        if order & Order.ACQUIRE:
+            self._acquire(slot, scope, None)
+        if order & Order.SC:
+            self._take_sequential(slot, scope)
+        if order & Order.RELEASE:
+            release = self._release(slot, scope)
+            held = self._fences.setdefault(slot, {})
+            for narrower in [s for s in held if s <= scope]:
+                del held[narrower]
+            held[scope] = release
+            if order & Order.SC:
+                for key in self._sequence_keys(slot, scope)[-1:]:
+                    before = self._sequential.get(key)
+                    clocks = [release.clock, *([before.clock] if before else [])]
+                    self._sequential[key] = Release(slot, scope, join(clocks), release.epoch)
+        if self.run.trace is not None:
+            self.run.trace.fence(me, order, release)
+
+    def _sequence_keys(self, slot: int, scope: int) -> list[tuple[int, int]]:
+        """The groups of fences that one of a slot is morally strong with, its own one last."""
+        rank, block = self.run.rank_of(slot), id(self.run.blocks[slot])
+        keys = {
+            Scope.CTA: (Scope.CTA, block),
+            Scope.GPU: (Scope.GPU, rank),
+            Scope.SYS: (Scope.SYS, 0),
+        }
+        own = keys.pop(scope)
+        return [*keys.values(), own]
+
+    def _take_sequential(self, slot: int, scope: int) -> None:
+        clocks = [
+            told.clock
+            for key in self._sequence_keys(slot, scope)
+            if (told := self._sequential.get(key)) is not None
+            and self.reaches(scope, slot, told.slot)
+            and self.reaches(told.scope, told.slot, slot)
+        ]
+        if clocks:
+            self.run.set_clock(slot, join((self.run.clocks[slot], *clocks)))
+
+    def forget(self, slots: range, granules: range) -> None:
+        """Slots have new threads, and granules nothing that was there."""
+        for held in (self._fences, self._pending):
+            for slot in [slot for slot in held if slot in slots]:
+                del held[slot]
+        for number in [number for number in self.locations if number in granules]:
+            location = self.locations.pop(number)
+            self._end_history(location)
+
+    def _end_history(self, location: Location) -> None:
+        """A later history at the same place goes on with the indices of messages."""
+        self._histories[location.offset, location.bytes] = (location.number, location.last + 1)
+
+
+def _latest(releases: Iterable[Release]) -> tuple[Release, ...]:
+    """The last one of each slot and scope, which knows what those before it did."""
+    found: dict[tuple[int, int], Release] = {}
+    for one in releases:
+        key = one.slot, one.scope
+        if key not in found or found[key].epoch < one.epoch:
+            found[key] = one
+    return tuple(found.values())
+
+
+def _accesses(location: Location) -> Iterator[Access]:
+    yield from location.weak_writers
+    yield from location.weak_readers
+    yield from location.reads.values()
+    for message in location.messages[1:]:
+        yield message.access

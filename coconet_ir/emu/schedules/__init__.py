@@ -1,0 +1,1 @@
+"""Which of the things that may happen does: by a seed, or all of them."""
