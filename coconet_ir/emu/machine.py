@@ -14,7 +14,7 @@ from coconet_ir.emu import host
 from coconet_ir.emu.code.compile import Code, Kernel, compile_ptx
 from coconet_ir.emu.code.layout import MOST_THREADS, RECORD
 from coconet_ir.emu.code.table import Refused
-from coconet_ir.emu.explore import Search
+from coconet_ir.emu.explore import Repeated, Search
 from coconet_ir.emu.findings import Finding
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.run import Run
@@ -131,7 +131,11 @@ class Emulator:
         return self._updates[kernel].get(site, frozenset())
 
     def run(self, schedule: Schedule | Name, *, traced: bool = False) -> Outcome:
-        """Run under a schedule, or that of a name; with a trace a race says what is missing."""
+        """Run under a schedule, or that of a name; with a trace a race says what is missing.
+
+        Raises `Repeated` if a search of the job has no schedule of that name.
+        """
+        name = schedule
         if isinstance(schedule, int):
             schedule = Seeded(schedule)
         elif isinstance(schedule, str):
@@ -149,6 +153,8 @@ class Emulator:
             run.go()
         finally:
             self.code.call("destroy")(self.handles.ctypes.data, 0, self.threads)
+        if isinstance(name, str) and schedule.name != name:
+            raise Repeated
         memory = tuple(
             {
                 owner: self.space.bytes[r.offset : r.offset + r.bytes].tobytes()
