@@ -31,19 +31,20 @@ _OF_PROGRAMS = ("func", "schedule", "mesh", "shape", "set", "inputs", "load", "r
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the tool; returns 0 if nothing is wrong, 1 for findings, 2 where there is no verdict."""
-    try:
-        options = _arguments(args)
-    except SystemExit as stop:  # --help and usage errors, already printed
-        return stop.code if isinstance(stop.code, int) else 2
+    ptx = "<ptx>"
     try:
         require_output()
+        options = _arguments(args)
+        ptx = _ptx_name(options)
         return _run(options)
+    except SystemExit as stop:  # --help and usage errors, already printed
+        return stop.code if isinstance(stop.code, int) else 2
     except OSError as error:
         give_up_output(error)
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        print(_message(error, _ptx_name(options)), file=sys.stderr)
+        print(_message(error, ptx), file=sys.stderr)
     return 2
 
 
@@ -55,7 +56,7 @@ class _ListOpcodes(argparse.Action):
         from coconet_ir.emu.code.table import TABLE
 
         assert entries.__all__  # it fills the table
-        print("\n".join(sorted(TABLE)))
+        print("\n".join(sorted(TABLE)), flush=True)
         parser.exit()
 
 

@@ -22,7 +22,7 @@ from coconet_ir.emu.job import Job
 from coconet_ir.emu.memory.space import Space
 from coconet_ir.emu.reports.findings import Finding
 from coconet_ir.emu.reports.updates import updates
-from coconet_ir.emu.schedules.explore import Search
+from coconet_ir.emu.schedules.explore import Repeated, Search
 from coconet_ir.emu.schedules.schedule import Name, Schedule, Seeded
 from coconet_ir.runtime.steps import Launch, parts
 
@@ -138,7 +138,11 @@ class Emulator:
         return self._updates[kernel].get(site, frozenset())
 
     def run(self, schedule: Schedule | Name, *, traced: bool = False) -> Outcome:
-        """Run under a schedule, or that of a name; with a trace a race says what is missing."""
+        """Run under a schedule, or that of a name; with a trace a race says what is missing.
+
+        Raises `Repeated` if a search of the job has no schedule of that name.
+        """
+        name = schedule
         if isinstance(schedule, int):
             schedule = Seeded(schedule)
         elif isinstance(schedule, str):
@@ -156,6 +160,8 @@ class Emulator:
             run.go()
         finally:
             self.code.call("destroy")(self.handles.ctypes.data, 0, self.threads)
+        if isinstance(name, str) and schedule.name != name:
+            raise Repeated
         memory = tuple(
             {
                 owner: self.space.bytes[r.offset : r.offset + r.bytes].tobytes()

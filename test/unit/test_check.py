@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -309,6 +310,27 @@ def test_wrong_usage(args: list[str], message: str, capsys: Capture) -> None:
 def test_a_report_that_cannot_be_written(capsys: Capture) -> None:
     assert main(["push.ptx", "--plan", "plan.json", "--schedules", "1", "-o", "no/where"]) == 2
     assert capsys.readouterr().err.startswith("error: cannot write 'no/where'")
+
+
+def test_opcodes_that_nobody_reads() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "coconet_ir.tools.check", "--list-opcodes"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: cannot write the output: No space left on device\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["x1=99", "x4=1,7=2", "x0=0"])
+def test_a_schedule_that_there_is_not(name: str, capsys: Capture) -> None:
+    assert main(["push.ptx", "--plan", "plan.json", "--seed", name]) == 2
+    assert "there is no such schedule" in capsys.readouterr().err
 
 
 def test_the_opcodes_that_are_run(capsys: Capture) -> None:

@@ -53,6 +53,9 @@ MOST_RANKS = 64
 MOST_BYTES = 1 << 30
 """Of all buffers of all ranks."""
 
+MOST_TIMES = 10_000
+"""That steps are repeated."""
+
 _POINTER = np.dtype(np.uint64)
 _MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 _MOST_THREADS = (1024, 1024, 64)
@@ -123,7 +126,7 @@ class _Reader:
     def plan(self, ptx: str) -> Plan:
         """The whole."""
         self._read_buffers()
-        times = self.parts["repeat"].integer(1) if "repeat" in self.parts else 1
+        times = self.parts["repeat"].integer(1, MOST_TIMES) if "repeat" in self.parts else 1
         sms = self.parts["sms"].integer(1) if "sms" in self.parts else Job.sms
         streams = [_in_order(self._stream(rank) * times) for rank in range(self.ranks)]
         ranks = (
@@ -148,7 +151,10 @@ class _Reader:
         """The ranks that something is for."""
         if "ranks" not in parts:
             return range(self.ranks)
-        return [one.integer(0, self.ranks - 1) for one in parts["ranks"].items()]
+        found = [one.integer(0, self.ranks - 1) for one in parts["ranks"].items()]
+        if len(set(found)) < len(found):
+            parts["ranks"].fail("has a rank twice")
+        return found
 
     # Buffers
 
@@ -298,6 +304,8 @@ class _Reader:
         )
         if "root" in parts and kind not in ("reduce", "broadcast"):
             parts["root"].fail(f"{kind} has no root")
+        if len({taker for _, taker in pairs}) < len(pairs):
+            parts["pairs"].fail("has two who give to one")
         if (kind == "permute") != ("pairs" in parts):
             parts["collective"].fail("'pairs' are what permute takes, and nothing else")
         found = Collective(

@@ -26,7 +26,7 @@ from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.job import Job
 from coconet_ir.emu.machine import Emulator
 from coconet_ir.emu.ptx.parse import PTXError
-from coconet_ir.emu.schedules.explore import Tried, explore
+from coconet_ir.emu.schedules.explore import Repeated, Tried, explore
 from coconet_ir.process import serve
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class Session:
             return RefusedPTX(error.what, error.line)
         except PTXError as error:
             return WrongPTX(error.message, error.line, error.column)
+        except Repeated:
+            return Broken("there is no such schedule: a finding of another job may have had it")
         except MemoryError:
             return Broken("the run needs more memory than there is: check smaller sizes")
         except Exception as error:

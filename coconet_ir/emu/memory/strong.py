@@ -7,7 +7,7 @@ acquire pattern takes them; two accesses that conflict are ordered, or morally s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -125,7 +125,7 @@ class Strong:
             for other in self._overlapping(offset, bytes):
                 if other.offset == offset and other.bytes == bytes:
                     continue
-                if (access := self._unordered(other, slot)) is not None:
+                if (access := self._unordered(other, slot, write)) is not None:
                     me = self.run.access(slot, site)
                     self.run.reports.race("mixed-size race", me, access, other.offset)
                     return None
@@ -135,12 +135,22 @@ class Strong:
             return None
         return found
 
-    def _unordered(self, location: Location, slot: int) -> Access | None:
-        """An access to a location that did not come before what a slot does now."""
-        for access in _accesses(location):
-            if not self.run.comes_before(access, slot):
-                return access
-        return None
+    def _unordered(self, location: Location, slot: int, write: bool) -> Access | None:
+        """An access that conflicts with what a slot does now, and did not come before.
+
+        Messages up to the one that the slot has found came before it (8.9.5: observation order), and so did the
+        atomic operations that wrote them.
+        """
+        others = [message.access for message in location.since(self.newer(location, slot) + 1)]
+        others += location.weak_writers
+        if write:
+            others += [*location.weak_readers, *location.reads.values()]
+        unknown = [access for access in others if not self.run.comes_before(access, slot)]
+        if not unknown:
+            return None
+        found = location.messages[: self.newer(location, slot) + 1 - location.first]
+        before = {message.access for message in found}
+        return next((access for access in unknown if access not in before), None)
 
     def _create(
         self, me: Access, offset: int, bytes: int, read: bool, write: bool
@@ -199,9 +209,9 @@ class Strong:
                 run.weak.set_state(number, 0, last)
                 run.weak.add_readers(number, [*location.weak_readers, *location.reads.values()])
 
-    def weak_access(self, me: Access, offset: int, write: bool, constant: bool) -> bool:
-        """Check a weak access to a granule that has a location; whether it may go on. `constant` ones find what was
-        there when their kernel began."""
+    def weak_access(self, me: Access, offset: int, bytes: int, write: bool, constant: bool) -> bool:
+        """Check a weak access from the first granule on that has a location; whether it may go on. `constant` ones
+        find what was there when their kernel began."""
         run, granule = self.run, offset // self.run.granule
         location = self.locations[granule]
         if constant:
@@ -209,16 +219,13 @@ class Strong:
             for access in (*location.weak_writers, *(m.access for m in location.messages)):
                 if not start.knows(access.slot, access.epoch):
                     return run.reports.race("data race", me, access, location.offset)
-        others = [m.access for m in location.since(self.newer(location, me.slot) + 1)]
-        others += location.weak_writers
-        if write:
-            others += [*location.weak_readers, *location.reads.values()]
-        for access in others:
-            if not run.comes_before(access, me.slot):
-                return run.reports.race("data race", me, access, location.offset)
+        if (access := self._unordered(location, me.slot, write)) is not None:
+            return run.reports.race("data race", me, access, location.offset)
         if write:
             self.retire(location)
-            run.weak.set_state(granule, 0, me)
+            end = min(offset + bytes, location.offset + location.bytes)
+            for number in range(granule, -(-end // run.granule)):
+                run.weak.set_state(number, 0, me)
         else:
             location.weak_readers.append(me)
         return True
@@ -420,11 +427,3 @@ def _latest(releases: Iterable[Release]) -> tuple[Release, ...]:
         if key not in found or found[key].epoch < one.epoch:
             found[key] = one
     return tuple(found.values())
-
-
-def _accesses(location: Location) -> Iterator[Access]:
-    yield from location.weak_writers
-    yield from location.weak_readers
-    yield from location.reads.values()
-    for message in location.messages[1:]:
-        yield message.access

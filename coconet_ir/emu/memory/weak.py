@@ -55,7 +55,7 @@ class Weak:
         if state & State.UNWRITTEN:
             return run.reports.unwritten(me, offset)
         if state & State.STRONG:
-            return run.strong.weak_access(me, offset, write, kind == _CONSTANT)
+            return run.strong.weak_access(me, offset, bytes, write, kind == _CONSTANT)
         others = [self.writer(number), *(self.readers(number) if write else ())]
         for other in others:
             if kind == _CONSTANT or not (

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Repeated(Exception):
-    """What is left of a schedule differs from none that has run."""
+    """What is left of a schedule differs from none that has run, or its name is of none."""
 
 
 class Step(NamedTuple):

@@ -222,6 +222,8 @@ def test_collectives() -> None:
         ({"collective": "all_gather"}, "steps[0].to: has 16 bytes for 32"),
         ({"collective": "permute"}, "'pairs' are what permute takes"),
         ({"collective": "permute", "pairs": [[0, 2]]}, "expected an integer from 0 to 1, not 2"),
+        ({"collective": "permute", "pairs": [[0, 1], [1, 1]]}, "has two who give to one"),
+        ({"collective": "all_to_all", "ranks": [0, 0]}, "steps[0].ranks: has a rank twice"),
         ({"collective": "permute", "pairs": [[0]]}, "two positions in the group"),
         ({"collective": "all_to_all", "count": 3}, "3 elements are no 2 parts of one size"),
         ({"collective": "all_gather", "to": "f"}, "holds elements of another type"),
@@ -348,7 +350,7 @@ def bytes_of(content: Any, count: int = 1) -> dict[str, Any]:
             plan(kernels=1),
             "plan: 'kernels' is not known here; what is: ranks, buffers, steps, sms, repeat, expect",
         ),
-        (plan(repeat=True), "plan: repeat: expected an integer of at least 1, not true"),
+        (plan(repeat=True), "plan: repeat: expected an integer from 1 to 10000, not true"),
         (
             plan(buffers={"x": {"type": "float", "count": 1}}),
             "buffers.x.type: 'float' is not a type of elements; there are: u8,",

@@ -14,6 +14,32 @@ from litmus_order import ORDERS
 from litmus_updates import lost_updates
 
 
+def observed() -> list[Litmus]:
+    """Who has read what an atomic operation wrote, also through others, comes behind all of it (8.9.2, 8.9.5)."""
+    count, wide = add("b", "x"), "atom.relaxed.sys.global.add.u64 %l, [x], 1;\n"
+    low = "mov.b64 {%a, %b}, %l;\n"
+    reset, last = (add("a", "x") + then("a", n, st("x", 0, "")) for n in (1, 2))
+    wide_last = wide + low + then("a", 2, "st.global.u64 [x], 0;\n")
+    tried = "atom.relaxed.sys.global.cas.b32 %b, [x], 7, 8;\n"
+    section, early = "8.9.2, 8.9.5", "0 1 3"
+    return [
+        clean("the last one resets", section, "ranks", (count, count, last), "2a", "0 1 2"),
+        clean("64 bits are reset", section, "ranks", (wide, wide, wide_last), "2a", "0 1 2"),
+        wrong(
+            "race: too early a reset", section, "ranks", (count,) * 3 + (last,), RACE, "3a", early
+        ),
+        wrong(
+            "race: a reset and a cas in vain",
+            section,
+            "ranks",
+            (tried, count, reset),
+            RACE,
+            "2a",
+            "0",
+        ),
+    ]
+
+
 def races() -> list[Litmus]:
     """Two accesses that nothing orders (8.7.1)."""
     weak, strong, load = st("x", 1, ""), st("x", 1), ld("a", "x", "")
@@ -42,6 +68,7 @@ def races() -> list[Litmus]:
     section, observe = "8.7.1", "1a x"
     return [
         *found,
+        *observed(),
         clean(
             "gpu on one rank", section, "grid", (gpu, ld("a", "x", "relaxed.gpu")), observe, "01 11"
         ),
@@ -128,6 +155,7 @@ def sizes() -> list[Litmus]:
         wrong("mixed sizes: a vector and u64", "8.2.4, 8.7.2", ranks, (pair, wide), MIXED),
         wrong("mixed sizes: two bytes and u32", "8.7.2", ranks, (byte, byte_too, whole), MIXED),
         wrong("mixed sizes: both halves read, then one", "8.7.2", ranks, halved, either),
+        clean("mixed sizes: two loads", "8.7.2", ranks, (wide, ld("a", "x")), "0a 1a", "00"),
         clean("mixed sizes in order", "8.7.2", ranks, (given, half), "1c 1a", f"0{U} 11"),
         clean("one scalar of 64 bits", "8.10.3", ranks, (stored, wide), "1a 1b", "00 11"),
         clean("a vector is two scalars", vector, ranks, (pair, halves), "1a 1b", every(2), "01 10"),
