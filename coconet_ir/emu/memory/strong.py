@@ -7,7 +7,7 @@ acquire pattern takes them; two accesses that conflict are ordered, or morally s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -50,9 +50,9 @@ class Location:
     first: int
     """The index of its first message: those of an earlier history at the same place are before."""
     messages: list[Message]
-    weak_writers: list[Access]
-    """Who wrote before there was a history; the first message is what they left."""
-    weak_readers: list[Access]
+    weak_writers: list[tuple[int, Access]]
+    """Who wrote which granule before there was a history; the first message is what they left."""
+    weak_readers: list[tuple[int, Access]]
     reads: dict[tuple[int, int], Access] = field(default_factory=dict[tuple[int, int], Access])
     """The last strong read of each slot and scope: a narrow one races where a wide one does not."""
     released: dict[int, Release] = field(default_factory=dict[int, Release])
@@ -125,9 +125,8 @@ class Strong:
             for other in self._overlapping(offset, bytes):
                 if other.offset == offset and other.bytes == bytes:
                     continue
-                if (access := self._unordered(other, slot)) is not None:
-                    me = self.run.access(slot, site)
-                    self.run.reports.race("mixed-size race", me, access, other.offset)
+                if (found := self._conflict(other, slot, offset, bytes, write)) is not None:
+                    self.run.reports.race("mixed-size race", self.run.access(slot, site), *found)
                     return None
                 self.retire(other)
             found = self._create(self.run.access(slot, site), offset, bytes, read, write)
@@ -135,19 +134,31 @@ class Strong:
             return None
         return found
 
-    def _unordered(self, location: Location, slot: int) -> Access | None:
-        """An access to a location that did not come before what a slot does now."""
-        for access in _accesses(location):
-            if not self.run.comes_before(access, slot):
-                return access
-        return None
+    def _conflict(
+        self, location: Location, slot: int, offset: int, bytes: int, write: bool
+    ) -> tuple[Access, int] | None:
+        """An access to a location that conflicts with one of another size, and did not come before it; and where both
+        access memory."""
+        granule, start = self.run.granule, max(offset, location.offset)
+        strong = [m.access for m in location.messages[1:]]
+        weak = [*location.weak_writers]
+        if write:
+            strong += location.reads.values()
+            weak += location.weak_readers
+        found = [(access, start) for access in strong]
+        found += [
+            (access, max(number * granule, start))
+            for number, access in weak
+            if number * granule < offset + bytes and offset < (number + 1) * granule
+        ]
+        return next((one for one in found if not self.run.comes_before(one[0], slot)), None)
 
     def _create(
         self, me: Access, offset: int, bytes: int, read: bool, write: bool
     ) -> Location | None:
         run = self.run
-        writers: list[Access] = []
-        readers: list[Access] = []
+        writers: list[tuple[int, Access]] = []
+        readers: list[tuple[int, Access]] = []
         for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
             state = run.weak.state(number)
             if state & State.UNALLOCATED:
@@ -158,10 +169,10 @@ class Strong:
                     run.reports.unwritten(me, offset)
                     return None
             else:
-                writers.append(run.weak.writer(number))
-                readers += run.weak.readers(number)
+                writers.append((number, run.weak.writer(number)))
+                readers += ((number, one) for one in run.weak.readers(number))
             run.weak.set_state(number, State.STRONG)
-        access = writers[0] if writers else me
+        access = writers[0][1] if writers else me
         value = run.weak.read(offset, bytes)
         known, first = self._histories.setdefault((offset, bytes), (len(self._histories), 0))
         found = Location(offset, bytes, known, first, [Message(value, access)], writers, readers)
@@ -176,11 +187,11 @@ class Strong:
         if location.checked.get(key) == stamp:
             return True
         weak = [*location.weak_writers, *(location.weak_readers if write else ())]
-        for access in weak:
+        for number, access in weak:
             if not self.run.comes_before(access, slot):
                 me = self.run.access(slot, site)
-                self.run.reports.race("data race", me, access, location.offset)
-                return False
+                where = max(number * self.run.granule, location.offset)
+                return self.run.reports.race("data race", me, access, where)
         location.checked[key] = stamp
         return True
 
@@ -191,28 +202,33 @@ class Strong:
             location.offset // run.granule,
             (location.offset + location.bytes - 1) // run.granule + 1,
         )
+        written = len(location.messages) > 1
         last = location.messages[-1].access
+        writers = dict.fromkeys(granules, last) if written else dict(location.weak_writers)
         self._end_history(location)
         for number in granules:
             if self.locations.get(number) is location:
                 del self.locations[number]
-                run.weak.set_state(number, 0, last)
-                run.weak.add_readers(number, [*location.weak_readers, *location.reads.values()])
+                run.weak.set_state(number, 0, writers.get(number, last))
+                readers = [access for at, access in location.weak_readers if at == number]
+                run.weak.add_readers(number, [*readers, *location.reads.values()])
 
     def weak_access(self, me: Access, offset: int, write: bool, constant: bool) -> bool:
         """Check a weak access to a granule that has a location; whether it may go on. `constant` ones find what was
         there when their kernel began."""
         run, granule = self.run, offset // self.run.granule
         location = self.locations[granule]
+        writers = [access for number, access in location.weak_writers if number == granule]
         if constant:
             start = run.grid_block(me.slot).grid.start
-            for access in (*location.weak_writers, *(m.access for m in location.messages)):
+            for access in (*writers, *(m.access for m in location.messages[1:])):
                 if not start.knows(access.slot, access.epoch):
                     return run.reports.race("data race", me, access, location.offset)
         others = [m.access for m in location.since(self.newer(location, me.slot) + 1)]
-        others += location.weak_writers
+        others += writers
         if write:
-            others += [*location.weak_readers, *location.reads.values()]
+            others += (access for number, access in location.weak_readers if number == granule)
+            others += location.reads.values()
         for access in others:
             if not run.comes_before(access, me.slot):
                 return run.reports.race("data race", me, access, location.offset)
@@ -220,7 +236,7 @@ class Strong:
             self.retire(location)
             run.weak.set_state(granule, 0, me)
         else:
-            location.weak_readers.append(me)
+            location.weak_readers.append((granule, me))
         return True
 
     # Accesses
@@ -420,11 +436,3 @@ def _latest(releases: Iterable[Release]) -> tuple[Release, ...]:
         if key not in found or found[key].epoch < one.epoch:
             found[key] = one
     return tuple(found.values())
-
-
-def _accesses(location: Location) -> Iterator[Access]:
-    yield from location.weak_writers
-    yield from location.weak_readers
-    yield from location.reads.values()
-    for message in location.messages[1:]:
-        yield message.access
