@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from coconet_ir.emu.code.layout import Op, Order, Scope
 from coconet_ir.emu.execution.blocks import WARP, Block
 from coconet_ir.emu.memory.access import Access
-from coconet_ir.emu.reports.findings import Where, who
+from coconet_ir.emu.reports.findings import Kind, Where, who
 from coconet_ir.emu.reports.updates import is_strong
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ class _Link:
     gaps: float = field(default=0.0, compare=False)
 
 
+def are_too_narrow(kind: Kind, first: Access, second: Access) -> bool:
+    """Whether a race is one of strong accesses of one size: then it is their scopes."""
+    return kind == "data race" and first.scope is not None and second.scope is not None
+
+
 def between_strong(run: Run, first: Access, second: Access) -> tuple[str, ...]:
     """Why two strong accesses are no pair that may meet: whose scope does not include the other."""
     return tuple(
@@ -85,7 +90,8 @@ def _at(where: Where) -> str:
     """An instruction and where it is."""
     if where.kernel is None:
         return where.text
-    return f"`{where.text}` at {where.location or f'line {where.line}'}"
+    place = f"line {where.line}" if where.location is None else where.location.outermost
+    return f"`{where.text}` at {place}"
 
 
 class Explanation:

@@ -185,10 +185,13 @@ def test_scope_of_strong_accesses() -> None:
     found = push({SIGNAL: "st.relaxed.gpu.global.u32 [%flag], 1;"})
     text = f"the scope of `st.relaxed.gpu.global.u32 [%flag], 1` at line {SIGNAL} is .gpu, which does not include"
     assert found.notes == (f"{text} rank 1: .sys is needed",)
+    assert found.message.endswith("of rank 1, and the scope of one does not include the other")
 
 
 def test_weak_signal() -> None:
-    (note,) = push({SIGNAL: "st.global.u32 [%flag], 1;"}).notes
+    found = push({SIGNAL: "st.global.u32 [%flag], 1;"})
+    (note,) = found.notes
+    assert found.message.endswith("and nothing orders them")
     assert f"at line {SIGNAL} is weak" in note
     assert f"at line {WAIT} is strong" in note
 

@@ -531,7 +531,7 @@ def test_a_flag_that_nobody_sets(run: Run, seed: int) -> None:
     assert (ran.finding.kind, len(ran.finding.places)) == ("hang", 1)
     assert ran.finding.places[0].line == ran.line("A")
     assert (
-        "and 2 more waits for another value at byte 0 of x of rank 0 than 0x0"
+        "and 2 more wait for another value at byte 0 of x of rank 0 than 0x0"
         in ran.finding.notes[0]
     )
 
