@@ -299,7 +299,8 @@ class Explanation:
         reader = self._where(read.access)
         if link.older:
             yield f"{who(reader)} read {self._found(read)} by {_at(reader)}"
-            yield f"that is too old: of {self._named(self.source)} tells that {self._stored(link.write)}"
+            later = self._stored(link.write)
+            yield f"that message is too old: the later one tells of {self._named(self.source)}: {later}"
         else:
             yield f"{self._stored(link.write)}, and {who(reader)} read it by {_at(reader)}"
         scope = self._scope(link.write.slot, read.slot)
@@ -363,12 +364,14 @@ class Explanation:
         if link is None:
             yield f"{who(source)} has told nobody of {_at(source)} yet"
         else:
-            yield f"of {_at(source)} tells that {self._stored(link.write)}, which nothing before {_at(target)} has read"
+            told = f"the message that tells of {_at(source)}: {self._stored(link.write)}"
+            yield f"nothing before {_at(target)} has read {told}"
         yield from self.waited()
 
     def _turned(self) -> Iterator[str]:
         """What the source waited for: it may be that it should have come after the target."""
-        return Explanation(self.run, self.trace, self.target, self.source).waited()
+        yield f"or, if {self._named(self.source)} came too early:"
+        yield from Explanation(self.run, self.trace, self.target, self.source).waited()
 
     def waited(self) -> Iterator[str]:
         """What the target's block read last before it."""

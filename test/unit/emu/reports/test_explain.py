@@ -206,6 +206,7 @@ def test_sizes() -> None:
 def test_no_wait() -> None:
     notes = push({WAIT: "mov.u32 %f, 1;"}).notes
     assert any("has waited for nothing" in note and f"line {LOAD}" in note for note in notes)
+    assert re.fullmatch(rf"or, if `.*` at line ({LOAD}|{STORE}) came too early:", notes[-2])
 
 
 def test_signal_of_the_call_before() -> None:
@@ -316,7 +317,8 @@ def test_what_is_read_too_early() -> None:
             "replayed_epoch",
             [
                 r"read 0x2 from byte \d of word of rank \d, stored by .* in step 1, time 1 of 3",
-                "that is too old: of step 0, a copy, time 2 of 3",
+                "that message is too old: the later one tells of step 0, a copy, time 2 of 3: rank 0 ",
+                "or, if step 0, a copy, time 2 of 3 came too early:",
                 "waited for last",
             ],
         ),
