@@ -19,7 +19,7 @@ from coconet_ir.emu.ptx.parse import PTXError
 from coconet_ir.files import give_up_output, output_file, require_output
 from coconet_ir.frontend import load_python, read_source, source_name
 from coconet_ir.tools.bar import Bar
-from coconet_ir.tools.program import add_options, load_function, make_inputs, seed
+from coconet_ir.tools.program import add_options, load_function, make_inputs
 
 if TYPE_CHECKING:
     from coconet_ir.emu.checks.check import Case
@@ -121,7 +121,12 @@ def _argument_parser() -> argparse.ArgumentParser:
 
 def _name(text: str) -> Name:
     """The name of a schedule."""
-    return text if re.fullmatch(r"x(\d+=\d+(,\d+=\d+)*)?", text) else seed(text)
+    if re.fullmatch(r"x(\d+=\d+(,\d+=\d+)*)?", text):
+        return text
+    if not text.isdecimal():
+        what = "a number of at least 0, or what a finding of --exhaustive has, such as x3=1,"
+        raise argparse.ArgumentTypeError(f"expected {what} not '{text}'")
+    return int(text)
 
 
 def _count(text: str) -> int:

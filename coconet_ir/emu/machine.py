@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from coconet_ir.emu.code.compile import Code, Kernel, compile_ptx
+from coconet_ir.emu.code.compile import Code, Kernel, compile_ptx, kernel_names
 from coconet_ir.emu.code.layout import MOST_THREADS, RECORD
 from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.execution import host
@@ -58,6 +58,13 @@ class Emulator:
         names = frozenset(step.kernel for step in launches)
         self.code: Code = compile_ptx(job.ptx, names, _granule(job))
         kernels = self.code.kernels
+        for number, launch in self._launches():
+            if launch.kernel not in kernels:
+                known = ", ".join(kernel_names(self.code.module)) or "none"
+                raise Refused(
+                    f"{self._names(number, launch)}, but there is no such kernel; there are: {known}",
+                    0,
+                )
         self._updates: dict[str, Mapping[int, frozenset[int]]] = {}
         self.slots: list[Slots] = []
         count = len(job.ranks)
@@ -73,8 +80,17 @@ class Emulator:
         self.threads = count
         self.records = np.zeros(count, RECORD)
         self.handles = np.zeros(count, np.uint64)
-        for launch in launches:
-            self._check(launch, kernels[launch.kernel])
+        for number, launch in self._launches():
+            self._check(self._names(number, launch), launch, kernels[launch.kernel])
+
+    def _launches(self) -> Iterator[tuple[int, Launch]]:
+        """The launches of all ranks, with the numbers of their steps."""
+        for rank in self.job.ranks:
+            yield from ((n, step) for n, step in enumerate(rank.steps) if isinstance(step, Launch))
+
+    def _names(self, number: int, launch: Launch) -> str:
+        """What messages call a launch."""
+        return f"{self.job.labels.get(number, f'step {number}')} launches {launch.kernel}"
 
     def most_blocks(self, kernel: Kernel) -> int:
         """How many blocks of a kernel a device has at once."""
@@ -90,34 +106,30 @@ class Emulator:
             found.append(sum(sorted(most)[-2:]))
         return found
 
-    def _check(self, launch: Launch, kernel: Kernel) -> None:
+    def _check(self, name: str, launch: Launch, kernel: Kernel) -> None:
         threads, bounds = prod(launch.block), kernel.function.directives
         most = prod(bounds.get("reqntid", bounds.get("maxntid", (1024,))))
         if not 0 < threads <= most or ("reqntid" in bounds and threads != most):
-            raise Refused(
-                f"{launch.kernel} is launched with {threads} threads a block, but declares {most}",
-                0,
-            )
+            raise Refused(f"{name} with {threads} threads a block, but it declares {most}", 0)
         if prod(bounds.get("reqnctapercluster", (1,))) > 1:
-            raise Refused(
-                f"{launch.kernel} is a kernel of clusters of several blocks", kernel.function.line
-            )
+            raise Refused(f"{name}, a kernel of clusters of several blocks", kernel.function.line)
         if launch.virtual and launch.grid[2] != len(self.job.ranks):
             raise Refused(
-                f"{launch.kernel} is launched for {launch.grid[2]} of {len(self.job.ranks)} ranks",
+                f"{name} for {launch.grid[2]} of {len(self.job.ranks)} ranks",
                 0,
             )
         parameters = kernel.function.parameters
         if len(parameters) != len(launch.arguments):
-            raise Refused(
-                f"{launch.kernel} takes {len(parameters)} arguments, but is launched with {len(launch.arguments)}",
-                0,
-            )
-        for parameter, given in zip(parameters, launch.arguments, strict=True):
+            count = len(launch.arguments)
+            given = f"{count} argument{'' if count == 1 else 's'}"
+            raise Refused(f"{name} with {given}, but it takes {len(parameters)}", 0)
+        for number, parameter in enumerate(parameters):
+            given = launch.arguments[number]
             have = sum(len(one) if isinstance(one, bytes) else 8 for one in parts(given))
             if have != parameter.bytes:
                 raise Refused(
-                    f"{launch.kernel} takes {parameter.bytes} bytes for {parameter.name}, but is given {have}",
+                    f"{name} with {have} bytes for arguments[{number}] ({parameter.name}), but it takes "
+                    f"{parameter.bytes}",
                     0,
                 )
 

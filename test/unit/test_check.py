@@ -214,14 +214,30 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Non
     assert f"at <stdin>:{READ}: " in capsys.readouterr().out
 
 
+def test_the_source_of_what_is_refused(here: Path, capsys: Capture) -> None:
+    """Of what was inlined it is the call."""
+    place = ".loc 2 7 3\n.loc 2 2 5, function_name x, inlined_at 2 7 3\nmma"
+    text = PUSH.replace(".visible", '.file 2 "k.cu"\n.visible', 1).replace("xor.b32", place)
+    (here / "k.ptx").write_text(text)
+    assert main(["k.ptx", "--plan", "plan.json"]) == 2
+    assert "no entry for mma (k.cu:7:3)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("ptx", "message"),
     [
         (PUSH.replace("xor.b32", "xor.b31"), "k.ptx:15: error: `xor.b31 %r1, %r0, 1` "),
         (PUSH.replace("xor.b32", "mma"), "k.ptx:15: error: `mma %r1, %r0, 1`: "),
-        (PUSH.replace("push(", "pull("), "k.ptx: error: there is no kernel push; there are: pull"),
+        (
+            PUSH.replace("push(", "pull("),
+            "k.ptx: error: step 0 launches push, but there is no such kernel; there are: pull",
+        ),
         (PUSH.replace(", 1;", ", 1", 1), "k.ptx:16:3: error: "),
         ("", "k.ptx:1:1: error: "),
+        (
+            "#include <cuda.h>",
+            "k.ptx:1:1: error: `.version` is expected, not `#`: this is no PTX; `nvcc -ptx` ",
+        ),
     ],
 )
 def test_ptx_that_is_not_run(here: Path, capsys: Capture, ptx: str, message: str) -> None:
@@ -298,7 +314,10 @@ def test_programs_that_are_not_checked(here: Path, capsys: Capture) -> None:
         (["-", "--plan", "-"], "only one of the PTX file and the plan can be standard input"),
         (["sgd.mlir", "--schedules", "0"], "expected a number of at least 1, not '0'"),
         (["sgd.mlir", "--max-findings", "some"], "expected a number of at least 1, not 'some'"),
-        (["sgd.mlir", "--seed", "-1"], "the seed must be at least 0"),
+        (
+            ["sgd.mlir", "--seed", "-1"],
+            "a number of at least 0, or what a finding of --exhaustive has, such as x3=1, not '-1'",
+        ),
         (["sgd.mlir", "--format", "xml"], "invalid choice: 'xml'"),
     ],
 )

@@ -144,7 +144,9 @@ class _Reader:
         each = node.object(("per_rank",))["per_rank"]
         items = each.items()
         if len(items) != self.ranks:
-            each.fail(f"has {len(items)} values for {self.ranks} ranks")
+            each.fail(
+                f"has {len(items)} value{'s' * (len(items) != 1)}, but needs one for each rank: {self.ranks}"
+            )
         return items[rank]
 
     def _whose(self, parts: Mapping[str, Node]) -> Sequence[int]:
@@ -258,9 +260,9 @@ class _Reader:
         """An argument, or what is in one that is a structure."""
         if node.is_text or node.has("buffer"):
             return self._place(node, rank)[0]
-        members = node.members()
+        members = node.members() if node.is_object else {}
         if len(members) != 1 or (type := next(iter(members))) not in TYPES:
-            node.expected('a buffer, or a scalar with its type, as {"u32": 5}')
+            node.expected('a buffer, or a scalar with its type, as {"s32": 70}')
         value, dtype = self._on(members[type], rank), TYPES[type]
         if value.value in ("rank", "ranks"):
             value = replace(value, value=rank if value.value == "rank" else self.ranks)

@@ -12,7 +12,6 @@ from typing import Any
 from coconet_ir.emu.code.helpers import helper_text
 from coconet_ir.emu.code.kernel import kernel_text, write_kernel
 from coconet_ir.emu.code.native import native_text
-from coconet_ir.emu.code.table import Refused
 from coconet_ir.emu.code.thread import Layout, Site, ThreadWriter, lay_out
 from coconet_ir.emu.ptx.calls import inline_calls
 from coconet_ir.emu.ptx.parse import parse_ptx
@@ -51,15 +50,17 @@ class Code:
     """The functions and variables of the machine code by name."""
 
 
+def kernel_names(module: Module) -> list[str]:
+    """The kernels that a module has."""
+    return [f.name for f in module.functions.values() if f.kernel and not f.declared]
+
+
 @lru_cache(maxsize=16)
 def compile_ptx(text: str, names: frozenset[str], most: int = 4) -> Code:
-    """Compile kernels of a module, with granules of `most` bytes at most. Raises `PTXError` for what is no PTX, and
-    `Refused` for what the emulator does not run."""
+    """Compile the kernels of a module that have these names, with granules of `most` bytes at most. Raises `PTXError`
+    for what is no PTX, and `Refused` for what the emulator does not run."""
     module = parse_ptx(text)
-    there = [f.name for f in module.functions.values() if f.kernel and not f.declared]
-    if missing := sorted(names.difference(there)):
-        known = ", ".join(there) or "none"
-        raise Refused(f"there is no kernel {missing[0]}; there are: {known}", 0)
+    there = kernel_names(module)
     functions = {n: inline_calls(module.functions[n], module) for n in there if n in names}
     shared = [v for v in module.variables.values() if v.space == "shared"]
     variables = lay_out([v for v in module.variables.values() if v.space != "shared"], 0, GAP)

@@ -17,7 +17,7 @@ from coconet_ir.emu.code import (
     moves,
     warps,
 )
-from coconet_ir.emu.code.table import TABLE, Modifiers, Refused
+from coconet_ir.emu.code.table import TABLE, Modifiers, refused
 from coconet_ir.emu.code.writer import Writer
 from coconet_ir.emu.ptx.syntax import Instruction
 
@@ -43,10 +43,8 @@ def write_instruction(writer: Writer, instruction: Instruction) -> None:
     """Write the code of an instruction whose guard holds. Raises `Refused`."""
     entry = TABLE.get(instruction.opcode)
     if entry is None:
-        raise Refused(
-            f"`{instruction.text}`: the emulator has no entry for {instruction.opcode}",
-            instruction.line,
-        )
+        what = f"`{instruction.text}`: the emulator has no entry for {instruction.opcode}"
+        raise refused(instruction, what)
     modifiers = Modifiers(instruction)
     entry(writer, instruction, modifiers)
     modifiers.done()

@@ -22,6 +22,12 @@ class Refused(Exception):
         self.what, self.line = what, line
 
 
+def refused(instruction: Instruction, what: str) -> Refused:
+    """An error about an instruction; says where in the source it comes from."""
+    source = instruction.location
+    return Refused(what if source is None else f"{what} ({source.outermost})", instruction.line)
+
+
 @dataclass
 class Modifiers:
     """The modifiers of an instruction, taken from left to right in any order. Those that nobody took are refused."""
@@ -60,7 +66,7 @@ class Modifiers:
 
     def refuse(self, what: str) -> Refused:
         """An error about this instruction."""
-        return Refused(f"`{self.instruction.text}` {what}", self.instruction.line)
+        return refused(self.instruction, f"`{self.instruction.text}` {what}")
 
     def done(self) -> None:
         """Raise `Refused` for modifiers that nobody took."""

@@ -50,9 +50,9 @@ class Location:
     first: int
     """The index of its first message: those of an earlier history at the same place are before."""
     messages: list[Message]
-    weak_writers: list[Access]
-    """Who wrote before there was a history; the first message is what they left."""
-    weak_readers: list[Access]
+    weak_writers: list[tuple[int, Access]]
+    """Who wrote which granule before there was a history; the first message is what they left."""
+    weak_readers: list[tuple[int, Access]]
     reads: dict[tuple[int, int], Access] = field(default_factory=dict[tuple[int, int], Access])
     """The last strong read of each slot and scope: a narrow one races where a wide one does not."""
     released: dict[int, Release] = field(default_factory=dict[int, Release])
@@ -125,9 +125,8 @@ class Strong:
             for other in self._overlapping(offset, bytes):
                 if other.offset == offset and other.bytes == bytes:
                     continue
-                if (access := self._unordered(other, slot, write)) is not None:
-                    me = self.run.access(slot, site)
-                    self.run.reports.race("mixed-size race", me, access, other.offset)
+                if (shown := self._unordered(other, slot, offset, bytes, write)) is not None:
+                    self.run.reports.race("mixed-size race", self.run.access(slot, site), *shown)
                     return None
                 self.retire(other)
             found = self._create(self.run.access(slot, site), offset, bytes, read, write)
@@ -135,29 +134,39 @@ class Strong:
             return None
         return found
 
-    def _unordered(self, location: Location, slot: int, write: bool) -> Access | None:
-        """An access that conflicts with what a slot does now, and did not come before.
+    def _unordered(
+        self, location: Location, slot: int, offset: int, bytes: int, write: bool
+    ) -> tuple[Access, int] | None:
+        """An access that conflicts with one of these bytes by a slot, and did not come before it; and where.
 
         Messages up to the one that the slot has found came before it (8.9.5: observation order), and so did the
         atomic operations that wrote them.
         """
-        others = [message.access for message in location.since(self.newer(location, slot) + 1)]
-        others += location.weak_writers
+        granule, start = self.run.granule, max(offset, location.offset)
+        newer = self.newer(location, slot)
+        found = [(message.access, start) for message in location.since(newer + 1)]
+        weak = [*location.weak_writers]
         if write:
-            others += [*location.weak_readers, *location.reads.values()]
-        unknown = [access for access in others if not self.run.comes_before(access, slot)]
+            found += [(access, start) for access in location.reads.values()]
+            weak += location.weak_readers
+        found += [
+            (access, max(number * granule, start))
+            for number, access in weak
+            if number * granule < offset + bytes and offset < (number + 1) * granule
+        ]
+        unknown = [one for one in found if not self.run.comes_before(one[0], slot)]
         if not unknown:
             return None
-        found = location.messages[: self.newer(location, slot) + 1 - location.first]
-        before = {message.access for message in found}
-        return next((access for access in unknown if access not in before), None)
+        known = location.messages[: newer + 1 - location.first]
+        before = {message.access for message in known}
+        return next((one for one in unknown if one[0] not in before), None)
 
     def _create(
         self, me: Access, offset: int, bytes: int, read: bool, write: bool
     ) -> Location | None:
         run = self.run
-        writers: list[Access] = []
-        readers: list[Access] = []
+        writers: list[tuple[int, Access]] = []
+        readers: list[tuple[int, Access]] = []
         for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
             state = run.weak.state(number)
             if state & State.UNALLOCATED:
@@ -168,10 +177,10 @@ class Strong:
                     run.reports.unwritten(me, offset)
                     return None
             else:
-                writers.append(run.weak.writer(number))
-                readers += run.weak.readers(number)
+                writers.append((number, run.weak.writer(number)))
+                readers += ((number, one) for one in run.weak.readers(number))
             run.weak.set_state(number, State.STRONG)
-        access = writers[0] if writers else me
+        access = writers[0][1] if writers else me
         value = run.weak.read(offset, bytes)
         known, first = self._histories.setdefault((offset, bytes), (len(self._histories), 0))
         found = Location(offset, bytes, known, first, [Message(value, access)], writers, readers)
@@ -186,11 +195,11 @@ class Strong:
         if location.checked.get(key) == stamp:
             return True
         weak = [*location.weak_writers, *(location.weak_readers if write else ())]
-        for access in weak:
+        for number, access in weak:
             if not self.run.comes_before(access, slot):
                 me = self.run.access(slot, site)
-                self.run.reports.race("data race", me, access, location.offset)
-                return False
+                where = max(number * self.run.granule, location.offset)
+                return self.run.reports.race("data race", me, access, where)
         location.checked[key] = stamp
         return True
 
@@ -201,33 +210,37 @@ class Strong:
             location.offset // run.granule,
             (location.offset + location.bytes - 1) // run.granule + 1,
         )
+        written = len(location.messages) > 1
         last = location.messages[-1].access
+        writers = dict.fromkeys(granules, last) if written else dict(location.weak_writers)
         self._end_history(location)
         for number in granules:
             if self.locations.get(number) is location:
                 del self.locations[number]
-                run.weak.set_state(number, 0, last)
-                run.weak.add_readers(number, [*location.weak_readers, *location.reads.values()])
+                run.weak.set_state(number, 0, writers.get(number, last))
+                readers = [access for at, access in location.weak_readers if at == number]
+                run.weak.add_readers(number, [*readers, *location.reads.values()])
 
     def weak_access(self, me: Access, offset: int, bytes: int, write: bool, constant: bool) -> bool:
         """Check a weak access from the first granule on that has a location; whether it may go on. `constant` ones
         find what was there when their kernel began."""
         run, granule = self.run, offset // self.run.granule
         location = self.locations[granule]
+        writers = [access for number, access in location.weak_writers if number == granule]
         if constant:
             start = run.grid_block(me.slot).grid.start
-            for access in (*location.weak_writers, *(m.access for m in location.messages)):
+            for access in (*writers, *(m.access for m in location.messages[1:])):
                 if not start.knows(access.slot, access.epoch):
                     return run.reports.race("data race", me, access, location.offset)
-        if (access := self._unordered(location, me.slot, write)) is not None:
-            return run.reports.race("data race", me, access, location.offset)
+        if (shown := self._unordered(location, me.slot, offset, bytes, write)) is not None:
+            return run.reports.race("data race", me, *shown)
         if write:
             self.retire(location)
             end = min(offset + bytes, location.offset + location.bytes)
             for number in range(granule, -(-end // run.granule)):
                 run.weak.set_state(number, 0, me)
         else:
-            location.weak_readers.append(me)
+            location.weak_readers.append((granule, me))
         return True
 
     # Accesses

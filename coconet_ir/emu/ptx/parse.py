@@ -28,6 +28,7 @@ def parse_ptx(text: str, name: str = "<ptx>") -> Module:
 class _Parser:
     def __init__(self, text: str, name: str):
         self.tokens = Tokens(text, name)
+        self.tokens.check()
         self.version = self.target = ""
         self.functions: dict[str, Function] = {}
         self.variables: dict[str, Variable] = {}

@@ -17,6 +17,11 @@ class Location:
     within: Location | None = None
     """Where it was inlined."""
 
+    @property
+    def outermost(self) -> Location:
+        """The call that the user wrote; itself if it was not inlined."""
+        return self if self.within is None else self.within.outermost
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 

@@ -44,6 +44,12 @@ class Tokens:
         for match in _TOKEN.finditer(text):
             self.words.append(match["token"])
             self.starts.append(match.start("token"))
+
+    def check(self) -> None:
+        """Raise `PTXError` for what is no PTX file, and for what is no token."""
+        if self.words[0] != ".version":
+            error = self.expected("`.version`")
+            raise self.error(f"{error.message}: this is no PTX; `nvcc -ptx` makes PTX of CUDA")
         for word in dict.fromkeys(self.words):
             self._check(word)
 

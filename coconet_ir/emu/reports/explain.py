@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from coconet_ir.emu.code.layout import Op, Order, Scope
 from coconet_ir.emu.execution.blocks import WARP, Block
 from coconet_ir.emu.memory.access import Access
-from coconet_ir.emu.reports.findings import Where, who
+from coconet_ir.emu.reports.findings import Kind, Where, who
 from coconet_ir.emu.reports.updates import is_strong
 
 if TYPE_CHECKING:
@@ -61,6 +61,11 @@ class _Link:
     gaps: float = field(default=0.0, compare=False)
 
 
+def are_too_narrow(kind: Kind, first: Access, second: Access) -> bool:
+    """Whether a race is one of strong accesses of one size: then it is their scopes."""
+    return kind == "data race" and first.scope is not None and second.scope is not None
+
+
 def between_strong(run: Run, first: Access, second: Access) -> tuple[str, ...]:
     """Why two strong accesses are no pair that may meet: whose scope does not include the other."""
     return tuple(
@@ -85,7 +90,8 @@ def _at(where: Where) -> str:
     """An instruction and where it is."""
     if where.kernel is None:
         return where.text
-    return f"`{where.text}` at {where.location or f'line {where.line}'}"
+    place = f"line {where.line}" if where.location is None else where.location.outermost
+    return f"`{where.text}` at {place}"
 
 
 class Explanation:
@@ -293,7 +299,8 @@ class Explanation:
         reader = self._where(read.access)
         if link.older:
             yield f"{who(reader)} read {self._found(read)} by {_at(reader)}"
-            yield f"that is too old: of {self._named(self.source)} tells that {self._stored(link.write)}"
+            later = self._stored(link.write)
+            yield f"that message is too old: the later one tells of {self._named(self.source)}: {later}"
         else:
             yield f"{self._stored(link.write)}, and {who(reader)} read it by {_at(reader)}"
         scope = self._scope(link.write.slot, read.slot)
@@ -357,12 +364,14 @@ class Explanation:
         if link is None:
             yield f"{who(source)} has told nobody of {_at(source)} yet"
         else:
-            yield f"of {_at(source)} tells that {self._stored(link.write)}, which nothing before {_at(target)} has read"
+            told = f"the message that tells of {_at(source)}: {self._stored(link.write)}"
+            yield f"nothing before {_at(target)} has read {told}"
         yield from self.waited()
 
     def _turned(self) -> Iterator[str]:
         """What the source waited for: it may be that it should have come after the target."""
-        return Explanation(self.run, self.trace, self.target, self.source).waited()
+        yield f"or, if {self._named(self.source)} came too early:"
+        yield from Explanation(self.run, self.trace, self.target, self.source).waited()
 
     def waited(self) -> Iterator[str]:
         """What the target's block read last before it."""

@@ -23,16 +23,15 @@ def explain(run: Run) -> tuple[list[Where], tuple[str, ...]]:
     for (_, site), slots in groups.items():
         where = run.reports.where(slots[0], site)
         places.append(where)
-        more = f" and {len(slots) - 1} more" if len(slots) > 1 else ""
+        others = len(slots) - 1
+        waits = f"{who(where)} and {others} more wait" if others else f"{who(where)} waits"
         for location in dict.fromkeys(place for _, place in run.waiting.cycles[slots[0]]):
             if location is None:
-                notes.append(f"{who(where)}{more} waits for time to pass")
+                notes.append(f"{waits} for time to pass")
                 continue
             name, behind = run.space.name(location.offset)
             value = location.messages[-1].value
-            notes.append(
-                f"{who(where)}{more} waits for another value at byte {behind} of {name} than {value:#x}"
-            )
+            notes.append(f"{waits} for another value at byte {behind} of {name} than {value:#x}")
     for stream in run.streams:
         if stream.arrived:
             notes.append(f"{who(stream.where())} waits for the other ranks of the group")
@@ -61,6 +60,7 @@ def explain(run: Run) -> tuple[list[Where], tuple[str, ...]]:
             where = run.reports.where(slot, int(run.records["site"][slot]))
             places.append(where)
             notes.append(f"{who(where)} waits for the lanes 0x{mask:08x} of its warp")
+    notes = list(dict.fromkeys(notes))
     if len(notes) > MOST:
         notes = [*notes[:MOST], f"and {len(notes) - MOST} more"]
     return places[:MOST], tuple(notes)

@@ -48,13 +48,16 @@ class Reports:
         first = self.where(me.slot, me.site)
         second = self.where(other.slot, other.site, other.epoch)
         name, behind = self.run.space.name(offset)
-        message = f"{who(first)} and {who(second)} access byte {behind} of {name}, and nothing orders them"
+        why = "nothing orders them"
+        if explain.are_too_narrow(kind, me, other):
+            why = "the scope of one does not include the other"
+        message = f"{who(first)} and {who(second)} access byte {behind} of {name}, and {why}"
         self.add(kind, message, [first, second], offset, self._missing(kind, me, other))
         return False
 
     def _missing(self, kind: Kind, me: Access, other: Access) -> tuple[str, ...]:
         """What is missing between two accesses; known where the run has a trace."""
-        if me.scope is not None and other.scope is not None and kind == "data race":
+        if explain.are_too_narrow(kind, me, other):
             return explain.between_strong(self.run, me, other)
         if self.run.trace is None:
             return ()

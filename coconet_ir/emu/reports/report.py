@@ -62,7 +62,7 @@ class Report:
         count = len(self.findings)
         what = "clean" if self.clean else f"{count} finding{'s' if count > 1 else ''}"
         each = self.run_seconds * 1e3 / max(self.schedules, 1)
-        times = f"{self.compile_seconds:.2f} s to compile, {each:.3g} ms a schedule"
+        times = f"{self.compile_seconds:.2f} s to compile, {_milliseconds(each)} ms a schedule"
         which = {None: "", True: "all ", False: "the first "}[self.complete]
         return f"{what} in {which}{_schedules(self.schedules)} ({times})"
 
@@ -74,10 +74,7 @@ class Report:
         yield f"{_prefix(first, ptx)}error: {finding.kind}: {finding.message}"
         for place in finding.places:
             yield f"{_prefix(place, ptx)}note: {self._who(place, ptx)}"
-            outer = None if place.location is None else place.location.within
-            while outer is not None:
-                yield f"{outer}: note: inlined here"
-                outer = outer.within
+            yield from (f"{inner}: note: inlined from here" for inner in _inner(place.location))
         yield from (f"note: {note}" for note in finding.notes)
         alone = "" if isinstance(finding.schedule, str) else " --schedules 1"
         again = f"--seed {finding.schedule}{alone} shows it again"
@@ -122,12 +119,27 @@ class Report:
 
 
 def _prefix(place: Where | None, ptx: str) -> str:
-    """Where something is, as `file:line:col: `: in the source if it is known, else in the PTX."""
+    """Where something is, as `file:line:col: `: in the source if it is known, else in the PTX. Of what was inlined it
+    is the outermost call, which the user wrote."""
     if place is None:
         return ""
     if place.location is not None:
-        return f"{place.location}: "
+        return f"{place.location.outermost}: "
     return f"{ptx}:{place.line}: " if place.line else ""
+
+
+def _inner(location: Location | None) -> list[Location]:
+    """Where the functions are that were inlined, from the outermost call to the instruction."""
+    found: list[Location] = []
+    while location is not None and location.within is not None:
+        found.insert(0, location)
+        location = location.within
+    return found
+
+
+def _milliseconds(count: float) -> str:
+    """To three digits."""
+    return f"{count:.3g}" if count < 100 else f"{count:.0f}"
 
 
 def _schedules(count: int) -> str:

@@ -162,15 +162,15 @@ def refused(directives: str = "", **changes: Any) -> str:
 
 
 def test_launches_that_do_not_fit_the_kernel() -> None:
-    assert (
-        refused(block=(1025, 1, 1)) == "k is launched with 1025 threads a block, but declares 1024"
-    )
-    assert refused(block=(0, 1, 1)) == "k is launched with 0 threads a block, but declares 1024"
+    name = "step 0 launches k"
+    assert refused(block=(1025, 1, 1)) == f"{name} with 1025 threads a block, but it declares 1024"
+    assert refused(block=(0, 1, 1)) == f"{name} with 0 threads a block, but it declares 1024"
     assert "declares 64" in refused(directives=".maxntid 64", block=(8, 9, 1))
     assert "declares 64" in refused(directives=".reqntid 64")
-    assert refused(arguments=(Place(0),)) == "k takes 2 arguments, but is launched with 1"
-    assert refused(arguments=(Place(0), bytes(8))) == "k takes 4 bytes for n, but is given 8"
-    assert refused(kernel="m") == "there is no kernel m; there are: k"
+    assert refused(arguments=(Place(0),)) == f"{name} with 1 argument, but it takes 2"
+    bytes_given = refused(arguments=(Place(0), bytes(8)))
+    assert bytes_given == f"{name} with 8 bytes for arguments[1] (n), but it takes 4"
+    assert refused(kernel="m") == "step 0 launches m, but there is no such kernel; there are: k"
     assert "more than" in refused(grid=(1 << 15, 1, 1))
 
 

@@ -382,7 +382,7 @@ def bytes_of(content: Any, count: int = 1) -> dict[str, Any]:
         (bytes_of({"file": "no.npy"}), "file: cannot read 'no.npy': No such file"),
         (
             plan(buffers={"x": {"type": "u8", "count": {"per_rank": [1]}}}),
-            "count.per_rank: has 1 values for 2 ranks",
+            "count.per_rank: has 1 value, but needs one for each rank: 2",
         ),
         (
             plan(buffers={"p": {"pointers": "x"}}),
@@ -425,7 +425,10 @@ def bytes_of(content: Any, count: int = 1) -> dict[str, Any]:
             plan(steps=[launch(arguments=[{"i32": 1}])]),
             "arguments[0]: expected a buffer, or a scalar with its type",
         ),
-        (plan(steps=[launch(arguments=[5])]), "arguments[0]: expected an object, not 5"),
+        (
+            plan(steps=[launch(arguments=[5])]),
+            'arguments[0]: expected a buffer, or a scalar with its type, as {"s32": 70}, not 5',
+        ),
         (
             plan(steps=[launch(arguments=[{"u32": -1}])]),
             "arguments[0].u32: expected an integer from 0 to 4294967295, not -1",

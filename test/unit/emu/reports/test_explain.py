@@ -185,10 +185,13 @@ def test_scope_of_strong_accesses() -> None:
     found = push({SIGNAL: "st.relaxed.gpu.global.u32 [%flag], 1;"})
     text = f"the scope of `st.relaxed.gpu.global.u32 [%flag], 1` at line {SIGNAL} is .gpu, which does not include"
     assert found.notes == (f"{text} rank 1: .sys is needed",)
+    assert found.message.endswith("of rank 1, and the scope of one does not include the other")
 
 
 def test_weak_signal() -> None:
-    (note,) = push({SIGNAL: "st.global.u32 [%flag], 1;"}).notes
+    found = push({SIGNAL: "st.global.u32 [%flag], 1;"})
+    (note,) = found.notes
+    assert found.message.endswith("and nothing orders them")
     assert f"at line {SIGNAL} is weak" in note
     assert f"at line {WAIT} is strong" in note
 
@@ -203,6 +206,7 @@ def test_sizes() -> None:
 def test_no_wait() -> None:
     notes = push({WAIT: "mov.u32 %f, 1;"}).notes
     assert any("has waited for nothing" in note and f"line {LOAD}" in note for note in notes)
+    assert re.fullmatch(rf"or, if `.*` at line ({LOAD}|{STORE}) came too early:", notes[-2])
 
 
 def test_signal_of_the_call_before() -> None:
@@ -313,7 +317,8 @@ def test_what_is_read_too_early() -> None:
             "replayed_epoch",
             [
                 r"read 0x2 from byte \d of word of rank \d, stored by .* in step 1, time 1 of 3",
-                "that is too old: of step 0, a copy, time 2 of 3",
+                "that message is too old: the later one tells of step 0, a copy, time 2 of 3: rank 0 ",
+                "or, if step 0, a copy, time 2 of 3 came too early:",
                 "waited for last",
             ],
         ),

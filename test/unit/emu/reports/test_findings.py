@@ -232,6 +232,50 @@ def test_mixed_sizes(machine: Any, store: str, load: str) -> None:
         check(found.run(seed), "mixed-size race", "x of rank 0+4", *places)
 
 
+BYTES = """ld.global.u64 %l0, [%xs];
+cvt.u64.u32 %l1, %rank;
+add.u64 %l0, %l0, %l1;
+st.volatile.global.u8 [%l0], 1; // store
+"""
+
+
+def test_bytes_of_a_word(machine: Any) -> None:
+    """Stores of its bytes are no conflict; each is one with a load of the word."""
+    buffers = {"x": np.zeros(1, np.uint32)}
+    apart = machine(BYTES, buffers, ranks=3)
+    found = machine(
+        f"{BYTES}ld.global.u64 %l0, [%xs];\nld.volatile.global.u32 %r0, [%l0]; // load", buffers, ranks=3
+    )  # fmt: skip
+    storers: set[int] = set()
+    for seed in range(30):
+        assert apart.run(seed).findings == ()
+        ran = found.run(seed)
+        store, load = sorted(ran.finding.places, key=lambda place: place.line)
+        places = (store.rank, 0, 0, "store"), (load.rank, 0, 0, "load")
+        check(ran, "mixed-size race", f"x of rank 0+{store.rank}", *places)
+        assert store.rank != load.rank
+        storers.add(store.rank)
+    assert storers == {0, 1, 2}
+
+
+def test_bytes_keep_their_writers(machine: Any) -> None:
+    """When strong accesses to a word have been among weak ones to its bytes."""
+    body = """setp.eq.u32 %p0, %tid, 0;
+setp.eq.u32 %p1, %tid, 32;
+setp.eq.u32 %p2, %tid, 64;
+@%p0 st.global.u8 [%x], 1;
+@%p1 st.global.u8 [%x+1], 1; // store
+setp.lt.u32 %p3, %tid, 64;
+@%p3 bar.sync 1, 64;
+@%p0 ld.volatile.global.u32 %r0, [%x];
+@%p0 ld.volatile.global.u8 %r0, [%x];
+@%p2 ld.global.u8 %r0, [%x+1]; // load"""
+    found = machine(body, {"x": np.zeros(1, np.uint32)}, block=96)
+    for seed in range(8):
+        places = (0, 0, 32, "store"), (0, 0, 64, "load")
+        check(found.run(seed), "data race", "x of rank 0+1", *places)
+
+
 # Constant loads
 
 
@@ -487,7 +531,7 @@ def test_a_flag_that_nobody_sets(run: Run, seed: int) -> None:
     assert (ran.finding.kind, len(ran.finding.places)) == ("hang", 1)
     assert ran.finding.places[0].line == ran.line("A")
     assert (
-        "and 2 more waits for another value at byte 0 of x of rank 0 than 0x0"
+        "and 2 more wait for another value at byte 0 of x of rank 0 than 0x0"
         in ran.finding.notes[0]
     )
 

@@ -29,10 +29,10 @@ RACE = Finding(
 def test_text() -> None:
     report = Report((Found(RACE, 3),), 100, 0.5, 1.0, {2: "step 0, time 2 of 3"})
     assert report.render("k.ptx").splitlines() == [
-        "push.mlir:7:5: error: data race: reads what another thread writes, in no order",
-        "push.mlir:7:5: note: rank 1, kernel 'push' (step 0, time 2 of 3), block 1, thread 3 at k.ptx:45: "
+        "model.mlir:30:3: error: data race: reads what another thread writes, in no order",
+        "model.mlir:30:3: note: rank 1, kernel 'push' (step 0, time 2 of 3), block 1, thread 3 at k.ptx:45: "
         "ld.global.f32 %f1, [%rd4]",
-        "model.mlir:30:3: note: inlined here",
+        "push.mlir:7:5: note: inlined from here",
         "k.ptx:30: note: rank 0, kernel 'push' (step 1), block (0, 2, 0), thread (4, 0, 1): st.global.f32 [%rd2], %f3",
         "note: the store is weak",
         "note: no release follows it",
@@ -69,6 +69,10 @@ def test_clean() -> None:
         "complete": None,
         "findings": [],
     }
+
+
+def test_many_milliseconds() -> None:
+    assert "(0.00 s to compile, 12346 ms a schedule)" in str(Report((), 1, 0, 12.3456))
 
 
 def test_an_exhaustive_check() -> None:
