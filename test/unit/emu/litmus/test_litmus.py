@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-SCHEDULES = 30
+SCHEDULES = 8
 """Those of seeds, which show nothing that the exhaustive search does not."""
 
 

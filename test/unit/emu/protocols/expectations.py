@@ -23,6 +23,14 @@ TWO_WARPS = {
     "one_shot": Setting(2, 1, 64, (66, 66)),
 }
 
+CLEAN = {
+    "two ranks": (0.4, Setting(2, 2, 4, (5, 9, 3), WRAPPED)),
+    "three ranks": (0.3, Setting(3, 2, 4, (7, 0, 5, 9))),
+    "four ranks": (0.28, Setting(4, 1, 5, (5, 1, 6), WRAPPED)),
+    "two warps": (0.02, Setting(4, 2, 64, (140, 33, 65))),
+}
+"""Settings in which kernels are clean, each with its share of the schedules."""
+
 SCHEDULES = 60
 
 OTHER = {

@@ -11,29 +11,15 @@ from coconet_ir.emu.machine import Emulator
 from coconet_ir.emu.reports.findings import Finding
 
 
-@pytest.mark.parametrize(
-    ("schedules", "ranks", "blocks", "threads", "sizes", "epoch"),
-    [
-        (400, 2, 2, 4, (5, 9, 3), 0xFFFFFFFD),
-        (300, 3, 2, 4, (7, 0, 5, 9), 0),
-        (280, 4, 1, 5, (5, 1, 6), 0xFFFFFFFD),
-        (20, 4, 2, 64, (140, 33, 65), 0),
-    ],
-    ids=["two ranks", "three ranks", "four ranks", "two warps"],
-)
-def test_clean(  # 1,000 schedules
-    protocols: Any,
-    protocol: str,
-    schedules: int,
-    ranks: int,
-    blocks: int,
-    threads: int,
-    sizes: tuple[int, ...],
-    epoch: int,
-) -> None:
-    setting = protocols.Setting(ranks, blocks, threads, sizes, epoch)
+SCHEDULES = 200
+"""Of each kernel; `clean.py` runs more."""
+
+
+@pytest.mark.parametrize("name", ["two ranks", "three ranks", "four ranks", "two warps"])
+def test_clean(protocols: Any, expectations: Any, protocol: str, name: str) -> None:
+    share, setting = expectations.CLEAN[name]
     plan = protocols.plan(protocol, setting, protocols.source(protocol))
-    assert protocols.first_finding(plan, range(schedules)) is None
+    assert protocols.first_finding(plan, range(round(share * SCHEDULES))) is None
 
 
 def test_kernels_are_clean_where_mutants_run(
