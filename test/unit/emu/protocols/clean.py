@@ -1,4 +1,7 @@
-"""Runs each protocol under so many schedules: `python test/unit/emu/protocols/clean.py [1000]`. Ends with 1 after findings."""
+"""Runs each protocol under so many schedules, 1000 if not told, and ends with 1 after findings.
+
+python test/unit/emu/protocols/clean.py [SCHEDULES]
+"""
 
 from __future__ import annotations
 

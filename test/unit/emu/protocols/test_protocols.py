@@ -10,7 +10,6 @@ import pytest
 from coconet_ir.emu.machine import Emulator
 from coconet_ir.emu.reports.findings import Finding
 
-
 SCHEDULES = 200
 """Of each kernel; `clean.py` runs more."""
 
