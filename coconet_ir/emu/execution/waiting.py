@@ -2,8 +2,9 @@
 
 A thread goes round in a loop when a strong read, at the same instruction, finds the same message of the same location
 again. Then it waits for any of the locations that it read since it last found something new. When nobody else can go
-on, it may look again (`LOOKS`), since it may have left the loop and come back, or count its turns; but not in a loop
-that only waits (`polls.py`), where it would find the same. Virtual time moves on when all that is left waits for it.
+on, it may look again (`Schedule.looks`), since it may have left the loop and come back, or count its turns; but not in
+a loop that only waits (`polls.py`), where it would find the same. Virtual time moves on when all that is left waits for
+it.
 """
 
 from __future__ import annotations
@@ -15,9 +16,6 @@ from coconet_ir.emu.code.layout import FUEL, GROWTH
 if TYPE_CHECKING:
     from coconet_ir.emu.execution.run import Run
     from coconet_ir.emu.memory.strong import Location
-
-LOOKS = 1 << 14
-"""How often threads that wait may look again in vain, all together."""
 
 TURNS = 24
 """How often a loop without a strong access lets others run."""
@@ -127,7 +125,7 @@ class Waiting:
             self._go(timed)
             return True
         slots = [slot for slot in self.blocked if not self._only_waits(slot)]
-        if not slots or self._looks >= LOOKS:
+        if not slots or self._looks >= self.run.schedule.looks:
             return False
         self._looks += len(slots)
         self._go(slots)

@@ -138,6 +138,7 @@ class Search(Schedule):
 
     def __init__(self, name: str = "x"):
         """The first run is that of a name."""
+        self.looks = 64  # each is a step of the search
         self.is_holding = False
         self._path: list[_Decision] = []
         self._given = dict(

@@ -16,6 +16,8 @@ Name: TypeAlias = int | str
 class Schedule(Protocol):
     """Decides in a run, from `begin` on."""
 
+    looks: int
+    """How often threads that wait may look again in vain, all together, before they hang."""
     is_holding: bool
     """Whether anybody is held back now."""
 
@@ -58,6 +60,7 @@ class Seeded:
 
     def __init__(self, seed: int):
         self.name: Name = seed
+        self.looks = 1 << 14
         self.is_holding = False
         self._random = random.Random(seed)
         self._plain = seed == 0
