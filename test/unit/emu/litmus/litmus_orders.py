@@ -26,6 +26,7 @@ class Orders:
 
     name = 0
     is_holding = False
+    looks = 64
 
     def __init__(self) -> None:
         self._path: list[list[int]] = []
