@@ -24,7 +24,7 @@ from coconet_ir.emu.reports.findings import Finding
 from coconet_ir.emu.reports.updates import updates
 from coconet_ir.emu.schedules.explore import Repeated, Search
 from coconet_ir.emu.schedules.schedule import Name, Schedule, Seeded
-from coconet_ir.runtime.steps import Launch, parts
+from coconet_ir.runtime.steps import Launch, as_bytes
 
 
 def _granule(job: Job) -> int:
@@ -125,7 +125,7 @@ class Emulator:
             raise Refused(f"{name} with {given}, but it takes {len(parameters)}", 0)
         for number, parameter in enumerate(parameters):
             given = launch.arguments[number]
-            have = sum(len(one) if isinstance(one, bytes) else 8 for one in parts(given))
+            have = len(as_bytes(given, lambda _: 0))
             if have != parameter.bytes:
                 raise Refused(
                     f"{name} with {have} bytes for arguments[{number}] ({parameter.name}), but it takes "

@@ -6,10 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from coconet_ir.runtime.steps import Argument, Launch, Place, parts
-
-WIDTH = 8
-"""Bytes of an address, to which arguments are aligned."""
+from coconet_ir.runtime.steps import ADDRESS, Argument, Launch, as_bytes
 
 
 class Packed:
@@ -18,7 +15,7 @@ class Packed:
     def __init__(self, launch: Launch, bases: Mapping[int, int]):
         """`bases` has the address of each argument's and result's buffer, and of the arena."""
         self._bases = bases
-        sizes = [-(-len(self._bytes(one)) // WIDTH) * WIDTH for one in launch.arguments]
+        sizes = [-(-len(self._bytes(one)) // ADDRESS) * ADDRESS for one in launch.arguments]
         self._places = np.cumsum([0, *sizes])
         self._values = np.zeros(int(self._places[-1]), np.uint8)
         first = self._values.ctypes.data
@@ -29,12 +26,7 @@ class Packed:
 
     def _bytes(self, argument: Argument) -> bytes:
         """An argument as it lies in memory."""
-        return b"".join(
-            (self._bases[one.owner] + one.offset).to_bytes(WIDTH, "little")
-            if isinstance(one, Place)
-            else one
-            for one in parts(argument)
-        )
+        return as_bytes(argument, lambda place: self._bases[place.owner] + place.offset)
 
     def set(self, launch: Launch) -> None:
         """Take the arguments of a launch of the same kernel."""

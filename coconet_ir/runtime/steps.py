@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Literal, TypeAlias
@@ -37,13 +38,20 @@ class Buffer:
         return prod(self.shape) * self.dtype.itemsize
 
 
+ADDRESS = 8
+"""Bytes of an address."""
+
 Argument: TypeAlias = Place | bytes | tuple[Place | bytes, ...]
 """A buffer, a scalar as it lies in memory, or a structure of both, which has no gaps."""
 
 
-def parts(argument: Argument) -> tuple[Place | bytes, ...]:
-    """What lies behind each other in an argument."""
-    return argument if isinstance(argument, tuple) else (argument,)
+def as_bytes(argument: Argument, address: Callable[[Place], int]) -> bytes:
+    """An argument as it lies in memory."""
+    parts = argument if isinstance(argument, tuple) else (argument,)
+    return b"".join(
+        part if isinstance(part, bytes) else address(part).to_bytes(ADDRESS, "little")
+        for part in parts
+    )
 
 
 @dataclass(frozen=True)

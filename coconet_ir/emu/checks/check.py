@@ -100,8 +100,10 @@ def assert_clean(
     """Check in a test: an `AssertionError` shows what was found, or that there are more schedules than `schedules` if
     it is to be `exhaustive`. Raises what `check` does."""
     report = check(case, schedules=schedules, seed=seed, exhaustive=exhaustive)
-    assert report.clean, f"\n{report}"
-    assert report.complete is not False, f"there are more than {schedules} schedules"
+    if not report.clean:
+        raise AssertionError(f"\n{report}")
+    if report.complete is False:
+        raise AssertionError(f"there are more than {schedules} schedules")
     return report
 
 

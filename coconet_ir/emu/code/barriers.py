@@ -5,7 +5,7 @@ from __future__ import annotations
 from coconet_ir.emu.code.control import thread
 from coconet_ir.emu.code.kinds import take
 from coconet_ir.emu.code.layout import Barrier, Op, Order, Scope, Warp
-from coconet_ir.emu.code.memory import SCOPES
+from coconet_ir.emu.code.memory import SCOPES, flags
 from coconet_ir.emu.code.table import Modifiers, opcode
 from coconet_ir.emu.code.warps import exchange
 from coconet_ir.emu.code.writer import Writer
@@ -85,7 +85,7 @@ def membar(writer: Writer, at: Instruction, modifiers: Modifiers) -> None:
 
 def _fence(writer: Writer, at: Instruction, order: int, scope: int) -> None:
     code = thread(writer)
-    code.store_field("values", str(int(order) | int(scope) << 4))
+    code.store_field("values", str(flags(order, scope, 0, 0)))
     code.suspend(Op.FENCE, at)
 
 

@@ -24,6 +24,9 @@ LOCAL = 0x0200_0000_0000
 WINDOW = 1 << 32
 """Bytes of a window."""
 
+WARP = 32
+"""Threads of a warp."""
+
 VALUES = 8
 """Values that a thread exchanges with the scheduler at most."""
 
@@ -90,6 +93,9 @@ class State:
     UNWRITTEN: Final = 2
     STRONG: Final = 4
 
+
+FLAGS = State.UNALLOCATED | State.UNWRITTEN | State.STRONG
+"""All of them: an address of a table is more."""
 
 READERS = 4
 """Readers of a granule that its shadow holds: as many as ranks that read one element, in the usual kernel."""

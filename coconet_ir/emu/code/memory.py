@@ -140,9 +140,9 @@ def take_order(modifiers: Modifiers) -> tuple[int, int] | None:
     return order, SCOPES[scope]
 
 
-def flags(order: int, scope: int, bytes: int, **more: int) -> int:
-    """What a strong access is, in one word: see `unpack` of the scheduler."""
-    return int(order) | int(scope) << 4 | bytes << 8 | more.get("count", 1) << 16
+def flags(order: int, scope: int, bytes: int, count: int = 1) -> int:
+    """What a strong access of `count` scalars, or a fence of none, is: one word, which `Requests.peek` takes apart."""
+    return order | scope << 4 | bytes << 8 | count << 16
 
 
 @opcode("ld", "ldu")

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from coconet_ir.emu.code.layout import (
     EPOCH_BITS,
+    FLAGS,
     READERS,
     SITE_BITS,
     STATE,
     THREAD_SHIFT,
     WORDS,
+    Op,
     State,
     place,
 )
@@ -55,6 +57,21 @@ def _forget_readers() -> str:
   store i64 0, ptr %old{n}.p""")
     return "\n".join(lines)
 
+
+_CELL = f"""  %self = load i64, ptr %me
+  %row.p = getelementptr i8, ptr %me, i64 {place("row")}
+  %row = load ptr, ptr %row.p
+  %shadow.p = getelementptr i8, ptr %me, i64 {place("shadow")}
+  %shadow = load ptr, ptr %shadow.p
+  %cell = getelementptr [{WORDS} x i64], ptr %shadow, i64 %granule
+  %state.p = getelementptr i64, ptr %cell, i64 {STATE}
+  %writer = load i64, ptr %cell
+  %state = load i64, ptr %state.p
+"""
+"""What a check of a granule begins with: the thread, and the granule's shadow."""
+
+_GRANULE = "ptr %me, i64 %address, i64 %offset, i64 %granule, i64 %bytes, i64 %site"
+"""What checks of a granule take, and hand on."""
 
 FEWEST_READERS = 32
 """Words of a table of readers, of which a half are used before there are more."""
@@ -139,18 +156,9 @@ put:
   ret void
 }}
 
-define internal i1 @slow_load(ptr %me, i64 %address, i64 %offset, i64 %granule, i64 %bytes, i64 %site) noinline {{
+define internal i1 @slow_load({_GRANULE}) noinline {{
 entry:
-  %self = load i64, ptr %me
-  %row.p = getelementptr i8, ptr %me, i64 {place("row")}
-  %row = load ptr, ptr %row.p
-  %shadow.p = getelementptr i8, ptr %me, i64 {place("shadow")}
-  %shadow = load ptr, ptr %shadow.p
-  %cell = getelementptr [{WORDS} x i64], ptr %shadow, i64 %granule
-  %state.p = getelementptr i64, ptr %cell, i64 {STATE}
-  %writer = load i64, ptr %cell
-  %state = load i64, ptr %state.p
-  %flags = and i64 %state, 7
+{_CELL}  %flags = and i64 %state, {FLAGS}
   %plain = icmp eq i64 %flags, 0
   %after = call i1 @ordered(i64 %writer, i64 %self, ptr %row)
   %good = and i1 %plain, %after
@@ -204,21 +212,12 @@ bad:
   ret i1 %answer
 }}
 
-define internal i1 @slow_store(ptr %me, i64 %address, i64 %offset, i64 %granule, i64 %bytes, i64 %site) noinline {{
+define internal i1 @slow_store({_GRANULE}) noinline {{
 entry:
-  %self = load i64, ptr %me
-  %row.p = getelementptr i8, ptr %me, i64 {place("row")}
-  %row = load ptr, ptr %row.p
-  %shadow.p = getelementptr i8, ptr %me, i64 {place("shadow")}
-  %shadow = load ptr, ptr %shadow.p
-  %cell = getelementptr [{WORDS} x i64], ptr %shadow, i64 %granule
-  %state.p = getelementptr i64, ptr %cell, i64 {STATE}
-  %writer = load i64, ptr %cell
-  %state = load i64, ptr %state.p
-  %fresh = icmp eq i64 %state, {State.UNWRITTEN}
+{_CELL}  %fresh = icmp eq i64 %state, {State.UNWRITTEN}
   br i1 %fresh, label %write, label %look
 look:
-  %flags = and i64 %state, 7
+  %flags = and i64 %state, {FLAGS}
   %plain = icmp eq i64 %flags, 0
   %o0 = call i1 @ordered(i64 %writer, i64 %self, ptr %row)
 {_all_readers()}
@@ -269,7 +268,7 @@ next:
   %record = getelementptr i8, ptr %records, i64 %where
   %op.p = getelementptr i8, ptr %record, i64 {place("op")}
   %op = load i32, ptr %op.p
-  %fault = icmp eq i32 %op, 2
+  %fault = icmp eq i32 %op, {Op.FAULT}
   br i1 %fault, label %end, label %more
 more:
   %i.next = add i64 %i, 1
@@ -332,22 +331,10 @@ def native_text(granule: int) -> str:
 
 def _granule_checks() -> str:
     """A load's and a store's check of one granule, the ordinary case inline."""
-    head = f"""
-  %self = load i64, ptr %me
-  %row.p = getelementptr i8, ptr %me, i64 {place("row")}
-  %row = load ptr, ptr %row.p
-  %shadow.p = getelementptr i8, ptr %me, i64 {place("shadow")}
-  %shadow = load ptr, ptr %shadow.p
-  %cell = getelementptr [{WORDS} x i64], ptr %shadow, i64 %granule
-  %state.p = getelementptr i64, ptr %cell, i64 {STATE}
-  %writer = load i64, ptr %cell
-  %state = load i64, ptr %state.p
-  %plain = icmp eq i64 %state, 0
-  %o0 = call i1 @ordered(i64 %writer, i64 %self, ptr %row)"""
-    signature = "ptr %me, i64 %address, i64 %offset, i64 %granule, i64 %bytes, i64 %site"
-    passed = "ptr %me, i64 %address, i64 %offset, i64 %granule, i64 %bytes, i64 %site"
     return f"""
-define internal i1 @granule_load({signature}) alwaysinline {{{head}
+define internal i1 @granule_load({_GRANULE}) alwaysinline {{
+{_CELL}  %plain = icmp eq i64 %state, 0
+  %o0 = call i1 @ordered(i64 %writer, i64 %self, ptr %row)
   %first.p = getelementptr i64, ptr %cell, i64 1
   %first = load i64, ptr %first.p
   %o1 = call i1 @ordered(i64 %first, i64 %self, ptr %row)
@@ -359,18 +346,12 @@ fast:
   store i64 %new, ptr %first.p
   ret i1 true
 slow:
-  %answer = call i1 @slow_load({passed})
+  %answer = call i1 @slow_load({_GRANULE})
   ret i1 %answer
 }}
 
-define internal i1 @granule_constant({signature}) alwaysinline {{
-  %shadow.p = getelementptr i8, ptr %me, i64 {place("shadow")}
-  %shadow = load ptr, ptr %shadow.p
-  %cell = getelementptr [{WORDS} x i64], ptr %shadow, i64 %granule
-  %writer = load i64, ptr %cell
-  %state.p = getelementptr i64, ptr %cell, i64 {STATE}
-  %state = load i64, ptr %state.p
-  %strong = and i64 %state, {State.STRONG}
+define internal i1 @granule_constant({_GRANULE}) alwaysinline {{
+{_CELL}  %strong = and i64 %state, {State.STRONG}
   %weak = icmp eq i64 %strong, 0
   %start.p = getelementptr i8, ptr %me, i64 {place("start")}
   %start = load ptr, ptr %start.p
@@ -378,14 +359,16 @@ define internal i1 @granule_constant({signature}) alwaysinline {{
   %sound = and i1 %weak, %before
   br i1 %sound, label %good, label %bad
 good:
-  %found = call i1 @granule_load({passed})
+  %found = call i1 @granule_load({_GRANULE})
   ret i1 %found
 bad:
   %answer = call i1 @ask(ptr %me, i64 %address, i64 %offset, i64 %bytes, i64 %site, i64 2)
   ret i1 %answer
 }}
 
-define internal i1 @granule_store({signature}) alwaysinline {{{head}
+define internal i1 @granule_store({_GRANULE}) alwaysinline {{
+{_CELL}  %plain = icmp eq i64 %state, 0
+  %o0 = call i1 @ordered(i64 %writer, i64 %self, ptr %row)
 {_all_readers()}
   %good = and i1 %known.all, %plain
   br i1 %good, label %fast, label %slow
@@ -394,7 +377,7 @@ fast:
   store i64 %new, ptr %cell
   ret i1 true
 slow:
-  %answer = call i1 @slow_store({passed})
+  %answer = call i1 @slow_store({_GRANULE})
   ret i1 %answer
 }}
 """

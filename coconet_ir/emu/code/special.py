@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from coconet_ir.emu.code.layout import SPECIALS, Op
+from coconet_ir.emu.code.layout import SPECIALS, WARP, Op
 from coconet_ir.emu.code.thread import ThreadWriter
 from coconet_ir.emu.ptx.syntax import Instruction
-
-WARP = 32
 
 _CLOCKS = {"%clock": 32, "%clock_hi": 32, "%clock64": 64, "%globaltimer": 64}
 """Registers that virtual time is read from, in nanoseconds: it moves on only when no thread can."""

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from coconet_ir.emu.code.layout import FUEL, RECORD, SPECIALS, Barrier, Warp
+from coconet_ir.emu.code.layout import FUEL, RECORD, SPECIALS, WARP, Barrier, Warp
 from coconet_ir.emu.code.thread import Site
 from coconet_ir.emu.execution.exchange import exchange
 from coconet_ir.emu.memory.clocks import Clock, join
 from coconet_ir.emu.reports.findings import Triple, Where
-from coconet_ir.runtime.steps import Launch, parts
+from coconet_ir.runtime.steps import Launch, as_bytes
 
 if TYPE_CHECKING:
     from coconet_ir.emu.execution.ranks import Stream
 
 Ids = npt.NDArray[np.int64]
-WARP = 32
 FULL = (1 << WARP) - 1
 _OF_BLOCK = [SPECIALS.index(n) for n in ("%ctaid.x", "%ctaid.y", "%ctaid.z", "%smid")]
 BARRIERS = 16
@@ -81,12 +80,7 @@ class Grid:
             self.kernel.function.parameters, self.step.arguments, strict=True
         ):
             at = layout.places[parameter.name]
-            data = b"".join(
-                one
-                if isinstance(one, bytes)
-                else space.address(self.rank, one).to_bytes(8, "little")
-                for one in parts(given)
-            )
+            data = as_bytes(given, lambda place: space.address(self.rank, place))
             found[at : at + len(data)] = np.frombuffer(data, np.uint8)
         return found
 

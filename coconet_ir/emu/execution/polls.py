@@ -12,10 +12,9 @@ from coconet_ir.emu.ptx.syntax import (
     Label,
     Not,
     Operand,
-    Pair,
     Register,
     Symbol,
-    Vector,
+    scalars,
 )
 
 if TYPE_CHECKING:
@@ -85,16 +84,11 @@ def _read(one: Instruction) -> Iterator[str]:
 
 
 def _registers(operand: Operand) -> Iterator[str]:
-    match operand:
-        case Register(name):
-            yield name
-        case Not(register) | Address(Register() as register):
-            yield register.name
-        case Vector(items):
-            for item in items:
-                yield from _registers(item)
-        case Pair(first, second):
-            yield from _registers(first)
-            yield from _registers(second)
-        case _:
-            pass
+    for one in scalars(operand):
+        match one:
+            case Register(name):
+                yield name
+            case Not(register) | Address(Register() as register):
+                yield register.name
+            case _:
+                pass

@@ -11,9 +11,8 @@ from coconet_ir.emu.memory.strong import Location
 if TYPE_CHECKING:
     from coconet_ir.emu.execution.run import Run
 
-_FIRST, _END = place("op") // 8, (place("operands") + 16) // 8
+_FIRST = place("op") // 8
 _SCOPES = (Scope.CTA, Scope.GPU, Scope.SYS)
-_OPERANDS = place("operands") // 8 - _FIRST
 
 
 class Request(NamedTuple):
@@ -59,8 +58,7 @@ class Requests:
 
     def peek(self, slot: int) -> tuple[int, Request]:
         """What a thread asks for (`flags` of `code/memory.py`)."""
-        words = self._words[slot, _FIRST:_END].tolist()
-        what, offset, address, word = words[:4]
+        what, offset, address, word = self._words[slot, _FIRST : _FIRST + 4].tolist()
         asked = (word & 7, word >> 4 & 3, word >> 8 & 0xFF, word >> 16 & 0xFF, word >> 24)
         return what & 0xFFFFFFFF, Request(slot, what >> 32, offset, address, *asked)
 

@@ -18,11 +18,11 @@ Slots: TypeAlias = npt.NDArray[np.int64]
 class Clock:
     """For each slot the last epoch that is known, and for each location the oldest message that may still be read."""
 
-    __slots__ = ("_address", "_seen", "row")
+    __slots__ = ("_address", "row", "seen")
 
     def __init__(self, row: Row, seen: Row):
         """`seen` is by the numbers of locations; of those behind its end nothing is known."""
-        self.row, self._seen = row, seen
+        self.row, self.seen = row, seen
         self._address = 0
 
     @property
@@ -38,43 +38,41 @@ class Clock:
 
     def oldest(self, location: int) -> int:
         """The index of the oldest message of a location that may be read."""
-        return self._seen.item(location) if location < len(self._seen) else 0
+        return self.seen.item(location) if location < len(self.seen) else 0
 
     def with_slot(self, slot: int, epoch: int) -> Clock:
         """One that also knows what a slot did up to an epoch."""
         row = self.row.copy()
         row[slot] = epoch
-        return Clock(row, self._seen)
+        return Clock(row, self.seen)
 
     def with_seen(self, location: int, index: int) -> Clock:
         """One for which a location's messages before `index` are past."""
-        size = len(self._seen)
+        size = len(self.seen)
         if location < size:
-            seen = self._seen.copy()
+            seen = self.seen.copy()
         else:
             seen = np.zeros(2 * location + 8, np.int32)
-            seen[:size] = self._seen
+            seen[:size] = self.seen
         seen[location] = index
         clock = Clock(self.row, seen)
         clock._address = self._address
         return clock
 
-    @staticmethod
-    def join(
-        clocks: Iterable[Clock], slots: Slots | None = None, epochs: Row | None = None
-    ) -> Clock:
-        """What all of them know together, and what `slots` did up to their `epochs`."""
-        first, *others = set(clocks)
-        if not others and slots is None:
-            return first
-        row, seen = first.row.copy(), first._seen
-        for clock in others:
-            np.maximum(row, clock.row, out=row)
-            if clock._seen is not seen:
-                seen = _latest(seen, clock._seen)
-        if slots is not None and epochs is not None:
-            row[slots] = epochs
-        return Clock(row, seen)
+
+def join(clocks: Iterable[Clock], slots: Slots | None = None, epochs: Row | None = None) -> Clock:
+    """What all of them know together, and what `slots` did up to their `epochs`."""
+    first, *others = set(clocks)
+    if not others and slots is None:
+        return first
+    row, seen = first.row.copy(), first.seen
+    for clock in others:
+        np.maximum(row, clock.row, out=row)
+        if clock.seen is not seen:
+            seen = _latest(seen, clock.seen)
+    if slots is not None and epochs is not None:
+        row[slots] = epochs
+    return Clock(row, seen)
 
 
 def _latest(first: Row, second: Row) -> Row:
@@ -85,6 +83,3 @@ def _latest(first: Row, second: Row) -> Row:
     part = found[: len(short)]
     np.maximum(part, short, out=part)
     return found
-
-
-join = Clock.join

@@ -110,10 +110,13 @@ class Strong:
 
     # Locations
 
-    def _overlapping(self, offset: int, bytes: int) -> list[Location]:
+    def _granules(self, offset: int, bytes: int) -> range:
+        """The granules that bytes lie in."""
         granule = self.run.granule
-        numbers = range(offset // granule, max(offset // granule + 1, (offset + bytes) // granule))
-        found = (self.locations.get(number) for number in numbers)
+        return range(offset // granule, (offset + bytes - 1) // granule + 1)
+
+    def _overlapping(self, offset: int, bytes: int) -> list[Location]:
+        found = (self.locations.get(number) for number in self._granules(offset, bytes))
         return list(dict.fromkeys(one for one in found if one is not None))
 
     def location(
@@ -167,7 +170,7 @@ class Strong:
         run = self.run
         writers: list[tuple[int, Access]] = []
         readers: list[tuple[int, Access]] = []
-        for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
+        for number in self._granules(offset, bytes):
             state = run.weak.state(number)
             if state & State.UNALLOCATED:
                 run.reports.outside(me, offset, bytes, write)
@@ -184,7 +187,7 @@ class Strong:
         value = run.weak.read(offset, bytes)
         known, first = self._histories.setdefault((offset, bytes), (len(self._histories), 0))
         found = Location(offset, bytes, known, first, [Message(value, access)], writers, readers)
-        for number in range(offset // run.granule, (offset + bytes - 1) // run.granule + 1):
+        for number in self._granules(offset, bytes):
             self.locations[number] = found
         return found
 
@@ -206,10 +209,7 @@ class Strong:
     def retire(self, location: Location) -> None:
         """Take the history of a location away: memory holds its last value, and who has read it is known."""
         run = self.run
-        granules = range(
-            location.offset // run.granule,
-            (location.offset + location.bytes - 1) // run.granule + 1,
-        )
+        granules = self._granules(location.offset, location.bytes)
         written = len(location.messages) > 1
         last = location.messages[-1].access
         writers = dict.fromkeys(granules, last) if written else dict(location.weak_writers)
@@ -226,9 +226,9 @@ class Strong:
         find what was there when their kernel began."""
         run, granule = self.run, offset // self.run.granule
         location = self.locations[granule]
-        writers = [access for number, access in location.weak_writers if number == granule]
         if constant:
             start = run.grid_block(me.slot).grid.start
+            writers = [access for number, access in location.weak_writers if number == granule]
             for access in (*writers, *(m.access for m in location.messages[1:])):
                 if not start.knows(access.slot, access.epoch):
                     return run.reports.race("data race", me, access, location.offset)
@@ -237,7 +237,7 @@ class Strong:
         if write:
             self.retire(location)
             end = min(offset + bytes, location.offset + location.bytes)
-            for number in range(granule, -(-end // run.granule)):
+            for number in self._granules(offset, end - offset):
                 run.weak.set_state(number, 0, me)
         else:
             location.weak_readers.append((granule, me))
@@ -389,10 +389,10 @@ class Strong:
                 del held[narrower]
             held[scope] = release
             if order & Order.SC:
-                for key in self._sequence_keys(slot, scope)[-1:]:
-                    before = self._sequential.get(key)
-                    clocks = [release.clock, *([before.clock] if before else [])]
-                    self._sequential[key] = Release(slot, scope, join(clocks), release.epoch)
+                own = self._sequence_keys(slot, scope)[-1]
+                before = self._sequential.get(own)
+                clocks = [release.clock, *([before.clock] if before else [])]
+                self._sequential[own] = Release(slot, scope, join(clocks), release.epoch)
         if self.run.trace is not None:
             self.run.trace.fence(me, order, release)
 

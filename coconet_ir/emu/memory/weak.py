@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from coconet_ir.emu.code.layout import RECORD, STATE, State
-from coconet_ir.emu.execution.blocks import WARP
+from coconet_ir.emu.code.layout import FLAGS, RECORD, STATE, WARP, State
 from coconet_ir.emu.memory.access import Access, unpack
 
 if TYPE_CHECKING:
     from coconet_ir.emu.execution.run import Run
 
-_FLAGS = State.UNALLOCATED | State.UNWRITTEN | State.STRONG
 _CONSTANT = 2
 
 
@@ -108,7 +106,7 @@ class Weak:
 
     def state(self, granule: int) -> int:
         """The flags of a granule, 0 for ordinary memory."""
-        return int(self._shadow[granule, STATE]) & _FLAGS
+        return int(self._shadow[granule, STATE]) & FLAGS
 
     def set_state(self, granule: int, state: int, writer: Access | None = None) -> None:
         """Set the flags of a granule, and who wrote it last."""
@@ -125,7 +123,7 @@ class Weak:
     def readers(self, granule: int) -> list[Access]:
         """Who has read ordinary memory since."""
         _, *words, state = self._shadow[granule].tolist()
-        if state > _FLAGS:
+        if state > FLAGS:
             words += self._tables[granule][2:].tolist()
         return [unpack(word) for word in words if word]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -95,6 +95,18 @@ class Pair:
 
 
 Operand: TypeAlias = Register | Integer | Float | Symbol | Address | Not | Sink | Vector | Pair
+
+
+def scalars(operand: Operand) -> Iterator[Operand]:
+    """The operands that vectors and pairs are made of."""
+    match operand:
+        case Vector(items):
+            for item in items:
+                yield from scalars(item)
+        case Pair(first, second):
+            yield from (first, second)
+        case _:
+            yield operand
 
 
 @dataclass(frozen=True)

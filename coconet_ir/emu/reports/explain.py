@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from coconet_ir.emu.code.layout import Op, Order, Scope
-from coconet_ir.emu.execution.blocks import WARP, Block
+from coconet_ir.emu.code.layout import WARP, Op, Order, Scope
+from coconet_ir.emu.execution.blocks import Block
 from coconet_ir.emu.memory.access import Access
 from coconet_ir.emu.reports.findings import Kind, Where, who
 from coconet_ir.emu.reports.updates import is_strong

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coconet_ir.emu.code.layout import WARP
 from coconet_ir.emu.reports.findings import Where, who
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def explain(run: Run) -> tuple[list[Where], tuple[str, ...]]:
                     f"{who(where)} and others, {barrier.total} in all, wait at barrier {number}"
                 )
         for (warp, _, mask), lanes in block.warps.items():
-            slot = block.first + warp * 32 + lanes[0]
+            slot = block.first + warp * WARP + lanes[0]
             where = run.reports.where(slot, int(run.records["site"][slot]))
             places.append(where)
             notes.append(f"{who(where)} waits for the lanes 0x{mask:08x} of its warp")

@@ -14,10 +14,9 @@ from coconet_ir.emu.ptx.syntax import (
     Function,
     Instruction,
     Operand,
-    Pair,
     Register,
     Symbol,
-    Vector,
+    scalars,
 )
 
 STRONG = frozenset({"relaxed", "acquire", "release", "volatile", "mmio"})
@@ -82,14 +81,9 @@ def _written(item: Instruction) -> Iterator[str]:
 
 def _names(operand: Operand) -> Iterator[str]:
     """The registers of an operand, and the parameter of a call that it is."""
-    match operand:
-        case Register(name) | Address(Symbol(name)):
-            yield name
-        case Vector(items):
-            for item in items:
-                yield from _names(item)
-        case Pair(first, second):
-            yield from _names(first)
-            yield from _names(second)
-        case _:
-            return
+    for one in scalars(operand):
+        match one:
+            case Register(name) | Address(Symbol(name)):
+                yield name
+            case _:
+                pass
